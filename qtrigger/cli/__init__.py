@@ -1,0 +1,1 @@
+"""The command line: arguments, output, exit codes; where real parts are put together."""

@@ -1,0 +1,141 @@
+"""What is run and how it ended: plain values that pass between listener, worker and settlement.
+
+Owns no behaviour and knows neither queues nor processes. An invocation carries one message or
+several; there is one outcome for each of them, in the same order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriggerMessage:
+    """A message as the function sees it: decoded body and the service's metadata.
+
+    `pop_receipt` is the one of the receive; a later renewal replaces it, so it is only for
+    showing. Times carry the zone UTC.
+    """
+
+    id: str
+    body: bytes
+    dequeue_count: int
+    inserted: datetime
+    expires: datetime
+    next_visible: datetime
+    pop_receipt: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """One run of one function.
+
+    `timeout_s` is the time the function itself may take (`functionTimeout`), None for no limit.
+    """
+
+    id: str
+    function: str
+    messages: tuple[TriggerMessage, ...]
+    max_dequeue_count: int
+    timeout_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputItem:
+    """One message for an output queue; `delay_s` and `ttl_s` None leave it to the service."""
+
+    body: bytes
+    delay_s: float | None = None
+    ttl_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """What a run wrote to one output binding, in order."""
+
+    binding: str
+    items: tuple[OutputItem, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorDetail:
+    """A user function's error: type name, text, the traceback's text, and where it was raised.
+
+    `place` is `file:line` of the innermost frame of the user's own code, "" when there is none.
+    """
+
+    type: str
+    message: str
+    traceback: str = ""
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Succeeded:
+    """The function returned; these are its outputs, not yet written."""
+
+    outputs: tuple[Output, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """The function raised, or an output could not be written."""
+
+    error: ErrorDetail
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimedOut:
+    """The function was still running after its time-out."""
+
+    after_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerLost:
+    """The worker process ended under the invocation.
+
+    `how` says in words how it ended ("exit code 3", "signal 9 (SIGKILL)"). `alone` is true when
+    nothing else ran there, so that this function itself must have been the cause.
+    """
+
+    how: str
+    alone: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interrupted:
+    """Ended by us (stop or reload): no failure of the function's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseLost:
+    """The message is no longer ours; somebody else has it, or it is gone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Postponed:
+    """The function asked for the message to come back in `delay_s` seconds; no failure."""
+
+    delay_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejected:
+    """The function declared the message unfit for good."""
+
+    reason: str
+
+
+Outcome = (
+    Succeeded | Failed | TimedOut | WorkerLost | Interrupted | LeaseLost | Postponed | Rejected
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """The end of an invocation: an outcome for each message, and how long the run took."""
+
+    outcomes: tuple[Outcome, ...] = field()
+    duration_s: float

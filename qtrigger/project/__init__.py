@@ -1,0 +1,1 @@
+"""What the project folder says. Reads files, touches no network, starts nothing."""

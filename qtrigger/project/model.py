@@ -1,0 +1,135 @@
+"""The values that loading a project yields. No behaviour beyond small look-ups; no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from qtrigger.queues.account import Account
+
+
+class Severity(StrEnum):
+    """How bad a finding is. An error stops its function; a warning stops nothing."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """A finding in the user's files or settings.
+
+    `file` is relative to the project's root ("" for the environment), `line` and `column` count
+    from 1 (0: unknown). `function` names the function it belongs to, "" for the whole project.
+    """
+
+    severity: Severity
+    message: str
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    function: str = ""
+    hint: str = ""
+
+    def __str__(self) -> str:
+        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
+        text = (
+            f"{place}: {self.severity}: {self.message}"
+            if place
+            else f"{self.severity}: {self.message}"
+        )
+        return f"{text}  hint: {self.hint}" if self.hint else text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueOptions:
+    """The options of the queue trigger, per function. Source: host.json `extensions.queues`."""
+
+    batch_size: int = 16
+    new_batch_threshold: int = 8
+    max_polling_interval_s: float = 60.0
+    visibility_timeout_s: float = 0.0
+    max_dequeue_count: int = 5
+    message_encoding: str = "base64"
+
+    @property
+    def concurrency(self) -> int:
+        """The most messages in processing at once."""
+        return self.batch_size + self.new_batch_threshold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueTrigger:
+    """The `queueTrigger` binding: parameter name, resolved queue name, resolved account."""
+
+    name: str
+    queue: str
+    connection: str
+    account: Account
+    data_type: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueOutput:
+    """A `queue` binding with direction out.
+
+    `queue` may still hold `{expressions}`; `account` is None when the connection cannot be
+    resolved, which fails the invocation that writes to it and says `account_error`.
+    """
+
+    name: str
+    queue: str
+    connection: str
+    account: Account | None
+    account_error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionDefinition:
+    """A function that can be run as far as its files say.
+
+    `bindings` are the raw binding objects, `source` the file that declares them, `disabled` the
+    reason for not polling ("" when enabled).
+    """
+
+    name: str
+    directory: Path
+    script_file: Path
+    entry_point: str
+    source: str
+    bindings: tuple[Mapping[str, Any], ...]
+    trigger: QueueTrigger
+    outputs: tuple[QueueOutput, ...]
+    options: QueueOptions
+    output_mode: str = "azure"
+    disabled: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostConfig:
+    """What host.json says, with defaults in place. Durations in seconds."""
+
+    queues: QueueOptions = field(default_factory=QueueOptions)
+    function_timeout_s: float | None = 1800.0
+    shutdown_timeout_s: float = 30.0
+    lease_s: float = 600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """Everything read from disk and environment at one moment.
+
+    `settings` are the app settings that workers get in their environment. `failed` names the
+    functions that have errors; their problems say why.
+    """
+
+    root: Path
+    environment: str
+    host: HostConfig
+    settings: Mapping[str, str] = field(repr=False)
+    functions: tuple[FunctionDefinition, ...]
+    failed: tuple[str, ...]
+    problems: tuple[Problem, ...]

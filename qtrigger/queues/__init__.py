@@ -1,0 +1,1 @@
+"""Azure Queue Storage behind the product's own protocol."""

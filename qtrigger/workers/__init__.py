@@ -1,0 +1,1 @@
+"""Running user code in other processes."""

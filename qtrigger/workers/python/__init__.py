@@ -1,0 +1,1 @@
+"""The child process that runs Python functions: standard library only."""
