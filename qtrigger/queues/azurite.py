@@ -13,12 +13,7 @@ from typing import Literal
 
 from qtrigger.clock import Clock
 from qtrigger.errors import EmulatorError
-from qtrigger.queues.account import (
-    EMULATOR_ACCOUNT,
-    EMULATOR_KEY,
-    Account,
-    SharedKey,
-)
+from qtrigger.queues.account import EMULATOR_ACCOUNT, EMULATOR_KEY, Account, emulator_account
 from qtrigger.queues.azurite_find import Azurite, Machine, find
 from qtrigger.queues.azurite_install import install
 from qtrigger.queues.azurite_process import (
@@ -54,12 +49,7 @@ class Emulator:
     @property
     def account(self) -> Account:
         """The emulator's account at this port."""
-        return Account(
-            name=EMULATOR_ACCOUNT,
-            endpoint=f"http://{HOST}:{self.port}/{EMULATOR_ACCOUNT}",
-            credential=SharedKey(account=EMULATOR_ACCOUNT, key=EMULATOR_KEY),
-            emulator=True,
-        )
+        return emulator_account(self.port)
 
     @property
     def connection_string(self) -> str:
