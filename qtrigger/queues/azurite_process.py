@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from qtrigger.clock import Clock
@@ -24,7 +25,7 @@ READY_TIMEOUT_S = 10.0
 STOP_TIMEOUT_S = 5.0
 
 _POLL_S = 0.05
-_LISTENS = re.compile(rb"successfully listens on http://[^:\s]+:(\d+)")
+_LISTENS = re.compile(rb"successfully listens on https?://[^:\s]+:(\d+)")
 _EXIT_WITH_PARENT = Path(__file__).with_name("exit-with-parent.cjs")
 
 
@@ -97,11 +98,12 @@ class AzuriteProcess:
 
 
 async def start_azurite(
-    azurite: Azurite, port: int, clock: Clock, *, data: Path | None
+    azurite: Azurite, port: int, clock: Clock, *, data: Path | None, flags: Sequence[str] = ()
 ) -> AzuriteProcess:
     """Start it on `port` (0: a free one) and wait until it listens, ten seconds at most.
 
-    `data` None keeps the queues in memory. Raises EmulatorError with the end of its log.
+    `data` None keeps the queues in memory. `flags` are Azurite's own, such as those for https
+    and tokens. Raises EmulatorError with the end of its log.
     """
     home = data or Path(tempfile.mkdtemp(prefix="qtrigger-azurite-"))
     log = home / "azurite.log"
@@ -110,6 +112,7 @@ async def start_azurite(
         *("--queueHost", HOST, "--queuePort", str(port)),
         *(("--location", str(data)) if data else ("--inMemoryPersistence",)),
         *("--silent", "--disableTelemetry", "--skipApiVersionCheck", "--disableProductStyleUrl"),
+        *flags,
     ]
     # A debugger's port in NODE_OPTIONS is meant for the user's own programs.
     environment = {name: value for name, value in os.environ.items() if name != "NODE_OPTIONS"}

@@ -87,6 +87,22 @@ class QueueClient(Protocol):
         """Make the queue; no error when it is there already."""
 
 
+class QueueInspector(Protocol):
+    """Looks at one queue without taking anything; every `QueueClient` here is one."""
+
+    async def approximate_count(self) -> int:
+        """How many messages there are, hidden ones too; the service may be a little behind.
+
+        Raises QueueMissing.
+        """
+
+    async def peek(self, count: int) -> Sequence[QueueMessage]:
+        """Up to `count` (1-32) visible messages, changing neither count nor visibility.
+
+        `pop_receipt` is "", and `next_visible` the time of insertion. Raises QueueMissing.
+        """
+
+
 class QueueService(Protocol):
     """The queues of one storage account."""
 

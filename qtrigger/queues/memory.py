@@ -20,7 +20,9 @@ from qtrigger.queues.store import MessageStore
 
 T = TypeVar("T")
 
-VERBS = frozenset({"receive", "update", "delete", "send", "exists", "create", "peek", "clear"})
+VERBS = frozenset(
+    {"receive", "update", "delete", "send", "exists", "create", "count", "peek", "clear"}
+)
 
 _QUEUE_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -224,9 +226,19 @@ class MemoryQueueClient:
 
     async def exists(self) -> bool:
         """See `QueueClient`."""
-        return await self._service.request(
-            "exists", self._name, lambda: self._name in self._service.names()
-        )
+        try:
+            await self._service.request("exists", self._name, lambda: self._store)
+        except QueueMissing:
+            return False
+        return True
+
+    async def approximate_count(self) -> int:
+        """See `QueueInspector`."""
+        return await self._service.request("count", self._name, lambda: len(self._store))
+
+    async def peek(self, count: int) -> Sequence[QueueMessage]:
+        """See `QueueInspector`."""
+        return await self._service.request("peek", self._name, lambda: self._store.peek(count))
 
     async def create(self) -> None:
         """See `QueueClient`."""

@@ -112,12 +112,11 @@ class RestQueueClient:
 
     async def receive(self, count: int, visibility_timeout_s: float) -> Sequence[QueueMessage]:
         """See `QueueClient`."""
-        request = wire.get_messages(self._path, count, visibility_timeout_s)
-        response = await self._service.exchange(self._address, request, (200,))
-        try:
-            return read_messages(response.body)
-        except MarkupError as error:
-            raise self._unreadable(request, response, error) from error
+        return await self._messages(wire.get_messages(self._path, count, visibility_timeout_s))
+
+    async def peek(self, count: int) -> Sequence[QueueMessage]:
+        """See `QueueInspector`."""
+        return await self._messages(wire.peek_messages(self._path, count))
 
     async def update(
         self,
@@ -160,14 +159,20 @@ class RestQueueClient:
 
     async def exists(self) -> bool:
         """See `QueueClient`."""
-        request = wire.get_properties(self._path)
         try:
-            response = await self._service.exchange(self._address, request, (200,))
+            await self.approximate_count()
         except QueueMissing:
             return False
-        if "x-ms-approximate-messages-count" not in response.headers:
-            raise self._unreadable(request, response, "without a count of messages")
         return True
+
+    async def approximate_count(self) -> int:
+        """See `QueueInspector`."""
+        request = wire.get_properties(self._path)
+        response = await self._service.exchange(self._address, request, (200,))
+        try:
+            return int(response.headers["x-ms-approximate-messages-count"])
+        except (KeyError, ValueError) as error:
+            raise self._unreadable(request, response, f"without {error}") from error
 
     async def create(self) -> None:
         """See `QueueClient`."""
@@ -178,6 +183,13 @@ class RestQueueClient:
             # It is there, with metadata that somebody gave it.
             if error.code != "QueueAlreadyExists":
                 raise
+
+    async def _messages(self, request: Request) -> list[QueueMessage]:
+        response = await self._service.exchange(self._address, request, (200,))
+        try:
+            return read_messages(response.body)
+        except MarkupError as error:
+            raise self._unreadable(request, response, error) from error
 
     def _unreadable(self, request: Request, response: Response, what: object) -> QueueUnavailable:
         return self._service.unreadable(self._address, request, response, what)

@@ -46,6 +46,11 @@ PUT_MESSAGE = Operation(
     role="Storage Queue Data Message Sender",
     permission="a (add)",
 )
+PEEK_MESSAGES = Operation(
+    words="peek at messages",
+    role="Storage Queue Data Reader",
+    permission="r (read)",
+)
 GET_PROPERTIES = Operation(
     words="read the queue's properties",
     role="Storage Queue Data Reader",
@@ -142,6 +147,16 @@ def put_message(queue_path: str, text: str, delay_s: float | None, ttl_s: float 
         path=f"{queue_path}/messages",
         query=tuple(query),
         body=write_message(text),
+    )
+
+
+def peek_messages(queue_path: str, count: int) -> Request:
+    """Peek Messages."""
+    return Request(
+        operation=PEEK_MESSAGES,
+        method="GET",
+        path=f"{queue_path}/messages",
+        query=(("numofmessages", str(count)), ("peekonly", "true")),
     )
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import cast
 
 import pytest
 
 from qtrigger.clock import SystemClock
 from qtrigger.errors import LeaseLostError, QueueMissing, QueueRejected, QueueUnavailable
-from qtrigger.queues.client import NEVER_EXPIRES_S, QueueClient, QueueService
+from qtrigger.queues.client import NEVER_EXPIRES_S, QueueClient, QueueInspector, QueueService
 from tests.contract.waiting import receive_soon, until
 
 SLACK = timedelta(seconds=5)
@@ -284,3 +285,38 @@ async def test_a_closed_service_is_unavailable(service: QueueService, queue: Que
         await queue.receive(1, 30)
     with pytest.raises(QueueUnavailable):
         await queue.exists()
+
+
+async def test_looking_takes_nothing(service: QueueService, queue: QueueClient) -> None:
+    inspector = cast("QueueInspector", queue)
+    await queue.send("hidden")
+    await queue.receive(1, 30)
+    for number in range(3):
+        await queue.send(str(number))
+
+    seen = await inspector.peek(2)
+    seen_again = await inspector.peek(32)
+
+    assert [message.text for message in seen] == ["0", "1"]
+    assert [(m.text, m.dequeue_count, m.pop_receipt) for m in seen_again] == [
+        (str(number), 0, "") for number in range(3)
+    ]
+    assert await inspector.approximate_count() == 4
+    assert len(await queue.receive(32, 30)) == 3
+
+
+async def test_looking_at_a_missing_queue(service: QueueService, queue_name: str) -> None:
+    inspector = cast("QueueInspector", service.queue(queue_name))
+
+    with pytest.raises(QueueMissing):
+        await inspector.peek(1)
+    with pytest.raises(QueueMissing):
+        await inspector.approximate_count()
+
+
+@pytest.mark.parametrize("name", ["Orders", "ab"])
+async def test_whether_a_queue_of_a_bad_name_exists_is_refused(
+    service: QueueService, name: str
+) -> None:
+    with pytest.raises(QueueRejected):
+        await service.queue(name).exists()

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from qtrigger.clock import SystemClock
 from qtrigger.errors import QueueUnavailable
@@ -20,6 +16,7 @@ from qtrigger.queues.account import EMULATOR_KEY, Account, SharedKey
 from qtrigger.queues.aiohttp_transport import AiohttpTransport
 from qtrigger.queues.rest import RestQueueClient, RestQueueService
 from qtrigger.queues.transport import MAX_ANSWER_BYTES, NoAnswer, Silence
+from tests.contract.certificates import write_certificate
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -182,33 +179,8 @@ async def test_a_signature_and_path_go_out_as_they_were_signed() -> None:
 
 @pytest.fixture
 def certificate(tmp_path: Path) -> Path:
-    """A self-signed certificate for 127.0.0.1 with its key, in one file."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
-    now = dt.datetime.now(dt.UTC)
-    host = x509.SubjectAlternativeName([x509.DNSName("localhost")])
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - dt.timedelta(hours=1))
-        .not_valid_after(now + dt.timedelta(hours=1))
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .add_extension(host, critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    path = tmp_path / "cert.pem"
-    path.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-        + made.public_bytes(serialization.Encoding.PEM)
-    )
-    return path
+    """A self-signed certificate for localhost with its key, in one file."""
+    return write_certificate(tmp_path / "cert.pem")
 
 
 def tls_with(certificate: Path) -> ssl.SSLContext:

@@ -125,6 +125,7 @@ def test_the_service_may_ask_for_a_pause(value: str, seconds: float | None) -> N
         (wire.DELETE_MESSAGE, "Storage Queue Data Message Processor", "p (process)"),
         (wire.UPDATE_MESSAGE, "Storage Queue Data Contributor", "u (update)"),
         (wire.PUT_MESSAGE, "Storage Queue Data Message Sender", "a (add)"),
+        (wire.PEEK_MESSAGES, "Storage Queue Data Reader", "r (read)"),
         (wire.GET_PROPERTIES, "Storage Queue Data Reader", "r (read)"),
         (wire.CREATE_QUEUE, "Storage Queue Data Contributor", "c (create)"),
         (wire.LIST_QUEUES, "Storage Queue Data Reader", "l (list)"),
