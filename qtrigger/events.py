@@ -46,14 +46,18 @@ class HostStopping:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostStopped:
-    """The closing counts: messages by how they ended."""
+    """The process is about to end; `unsettled` messages come back when their leases end."""
 
     reason: str
-    succeeded: int
-    failed: int
-    poisoned: int
-    released: int
+    unsettled: int
     after_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReloadRejected:
+    """A reload could not be carried out; the host before it goes on."""
+
+    message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +132,15 @@ class MessagePoisoned:
     max_dequeue_count: int
     reason: str
     detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageHandedBack:
+    """A message that arrived while stopping was released without having been started."""
+
+    function: str
+    queue: str
+    message_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,15 +224,27 @@ class UserLog:
     error: ErrorDetail | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostLog:
+    """A line of the host's own, or of a library it uses; `level` as in `logging`."""
+
+    level: int
+    logger: str
+    message: str
+    traceback: str = ""
+
+
 Event = (
     HostReady
     | HostStopping
     | HostStopped
+    | ReloadRejected
     | PollFinished
     | QueueStateChanged
     | InvocationStarted
     | InvocationFinished
     | MessagePoisoned
+    | MessageHandedBack
     | LeaseRenewed
     | LeaseEnded
     | SettlementFailed
@@ -227,6 +252,7 @@ Event = (
     | WorkerEnded
     | FunctionLoadFailed
     | UserLog
+    | HostLog
 )
 
 
