@@ -6,11 +6,22 @@ builds and emits; it never knows who hears. An event never holds a message body 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from qtrigger.invocation import ErrorDetail, Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something wrong in the project's files or settings; `place` is `file:line:column`."""
+
+    function: str
+    place: str
+    severity: str
+    message: str
+    hint: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +57,14 @@ class HostStopping:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostStopped:
-    """The process is about to end; `unsettled` messages come back when their leases end."""
+    """The process is about to end.
+
+    `counts` are messages by how their runs ended; `unsettled` ones come back when their leases
+    end.
+    """
 
     reason: str
+    counts: Mapping[str, int]
     unsettled: int
     after_s: float
 
@@ -235,7 +251,8 @@ class HostLog:
 
 
 Event = (
-    HostReady
+    Finding
+    | HostReady
     | HostStopping
     | HostStopped
     | ReloadRejected

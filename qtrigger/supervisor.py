@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from qtrigger.clock import Clock
 from qtrigger.errors import ExitCode, QtriggerError
 from qtrigger.events import EventSink, HostStopped, ReloadRejected
 from qtrigger.host import Host
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 StartHost = Callable[[], Awaitable[Host]]
 
@@ -25,9 +22,10 @@ StartHost = Callable[[], Awaitable[Host]]
 class Supervisor:
     """Runs one host after another until the process is told to end.
 
-    `start_host` loads the project anew and returns a host that already polls; it raises a
-    `QtriggerError` when that cannot be done. The first stop request drains, the second one
+        `start_host` loads the project anew and returns a host that already polls; it raises a
+        `QtriggerError` when that cannot be done. The first stop request drains, the second one
     releases and leaves at once; a reload starts the new host before the old one stops.
+        `counts` gives the closing counts.
     """
 
     def __init__(
@@ -38,12 +36,14 @@ class Supervisor:
         exit_when_idle_s: float | None,
         clock: Clock,
         sink: EventSink,
+        counts: Callable[[], Mapping[str, int]],
     ) -> None:
         self._start_host = start_host
         self._shutdown_timeout_s = shutdown_timeout_s
         self._exit_when_idle_s = exit_when_idle_s
         self._clock = clock
         self._sink = sink
+        self._counts = counts
         self._reason = ""
         self._stop = asyncio.Event()
         self._at_once = asyncio.Event()
@@ -71,7 +71,10 @@ class Supervisor:
             left += sum(await asyncio.gather(*self._retiring))
         self._sink.emit(
             HostStopped(
-                reason=self._reason, unsettled=left, after_s=self._clock.monotonic() - began
+                reason=self._reason,
+                counts=self._counts(),
+                unsettled=left,
+                after_s=self._clock.monotonic() - began,
             )
         )
         return ExitCode.PARTLY if left else ExitCode.OK

@@ -60,7 +60,7 @@ class ConsoleSink:
         text = line.text
         if of_user:
             text = f"{logging.getLevelName(line.level)} {text}"
-        columns = [now, click.style(f"{tag:<{TAG_WIDTH}}", **_style(line))]
+        columns = [now, _styled(f"{tag:<{TAG_WIDTH}}", line)]
         if line.function:
             columns.append(f"{line.function:<{self._name_width}}")
         if line.message_id:
@@ -89,11 +89,11 @@ def function_table(functions: Sequence[FunctionState]) -> list[str]:
     ]
 
 
-def _style(line: Line) -> dict[str, object]:
+def _styled(text: str, line: Line) -> str:
     if line.level >= logging.ERROR:
-        return {"fg": "red", "bold": True}
+        return click.style(text, fg="red", bold=True)
     if line.level >= logging.WARNING:
-        return {"fg": "yellow", "bold": True}
+        return click.style(text, fg="yellow", bold=True)
     if line.level <= logging.DEBUG:
-        return {"dim": True}
-    return {"fg": "green"} if line.tag == "ok" else {}
+        return click.style(text, dim=True)
+    return click.style(text, fg="green") if line.tag == "ok" else text

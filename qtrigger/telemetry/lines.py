@@ -13,6 +13,7 @@ from functools import singledispatch
 
 from qtrigger.events import (
     Event,
+    Finding,
     FunctionLoadFailed,
     HostLog,
     HostReady,
@@ -58,6 +59,20 @@ def line_of(event: Event) -> Line:
 
 
 @line_of.register
+def _(event: Finding) -> Line:
+    place = f"{event.place}: " if event.place else ""
+    hint = f"  hint: {event.hint}" if event.hint else ""
+    return Line(
+        event=f"project.{event.severity}",
+        level=ERROR if event.severity == "error" else WARNING,
+        tag=event.severity,
+        function=event.function,
+        text=f"{place}{event.message}{hint}",
+        fields={"place": event.place},
+    )
+
+
+@line_of.register
 def _(event: HostReady) -> Line:
     ready = [state for state in event.functions if state.state == "ready"]
     return Line(
@@ -97,13 +112,16 @@ def _(event: HostStopping) -> Line:
 
 @line_of.register
 def _(event: HostStopped) -> Line:
+    counts = ", ".join(
+        f"{count:,} {name.replace('_', ' ')}" for name, count in event.counts.items()
+    )
     left = f", {event.unsettled} left to their leases" if event.unsettled else ""
     return Line(
         event="host.stopped",
         level=WARNING if event.unsettled else INFO,
         tag="stopped",
-        text=f"{event.reason}, after {duration_text(event.after_s)}{left}",
-        fields={"reason": event.reason, "unsettled": event.unsettled},
+        text=f"{event.reason}, after {duration_text(event.after_s)}: {counts}{left}",
+        fields={"reason": event.reason, "unsettled": event.unsettled, **event.counts},
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import traceback
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 
 from qtrigger.events import Event, EventSink, HostLog, InvocationFinished, MessagePoisoned
 
@@ -42,11 +43,9 @@ class Tally:
             else:
                 self.failed += 1
 
-    def __str__(self) -> str:
-        return (
-            f"{self.succeeded:,} ok, {self.failed:,} failed tries, {self.poisoned:,} poisoned, "
-            f"{self.handed_back:,} handed back"
-        )
+    def counts(self) -> Mapping[str, int]:
+        """Return the counts by name."""
+        return asdict(self)
 
 
 class LibraryLogs(logging.Handler):
