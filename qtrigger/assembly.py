@@ -46,7 +46,7 @@ class Assembly:
         self._sink = sink
         self._random = random
         self._changed = changed
-        self._wakeups = Wakeups()
+        self.wakeups = Wakeups()
 
     def listener(self, function: FunctionDefinition) -> Listener:
         """Return the function's listener, not polling yet; no request is made."""
@@ -60,7 +60,7 @@ class Assembly:
             sink=self._sink,
             changed=self._changed,
         )
-        self._wakeups.register(queue.address, listener.wake)
+        self.wakeups.register(queue.address, listener.wake)
         return listener
 
     def _lifecycle(self, function: FunctionDefinition) -> MessageLifecycle:
@@ -73,7 +73,7 @@ class Assembly:
                 services=self._services,
                 resolve_name=self._name_resolver(function.name),
                 clock=self._clock,
-                wakeups=self._wakeups,
+                wakeups=self.wakeups,
             ),
             settlement=self._settlement(function),
             config=self._config,
@@ -85,7 +85,7 @@ class Assembly:
         name = poison_queue_name(function.trigger.queue)
         service = self._services.of(function.trigger.account)
         poison = service.queue(name) if name else None
-        return Settlement(poison=poison, clock=self._clock, wakeups=self._wakeups)
+        return Settlement(poison=poison, clock=self._clock, wakeups=self.wakeups)
 
     def _name_resolver(self, function_name: str) -> ResolveName:
         def resolve(template: str, data: Mapping[str, object]) -> str:

@@ -108,7 +108,8 @@ class MessageLifecycle:
             body = decode(message.text, self._function.options.message_encoding)
         except BodyUndecodable as error:
             function_ended()
-            await self._poison(lease, "undecodable", str(error))
+            encoding = self._function.options.message_encoding
+            await self._poison(lease, "undecodable", f"messageEncoding is {encoding}, but {error}")
             return
         await self._invoke(lease, _trigger_message(message, body), function_ended)
 
