@@ -1,0 +1,172 @@
+"""HTTP by aiohttp: keep-alive pool, TLS, proxies.
+
+The only module of the client side that knows aiohttp. Knows nothing of queues. Proxies are
+looked up once: aiohttp's own look-up (`trust_env`) costs two thread hops on every request.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+import aiohttp
+from yarl import URL
+
+from qtrigger.clock import Clock
+from qtrigger.queues.transport import MAX_ANSWER_BYTES, NoAnswer, Response, Silence
+
+# Below the emulators' five seconds, so that they do not close a connection while a request is
+# on its way; the service itself keeps them longer, but a fresh handshake now and then is cheap.
+KEEP_ALIVE_S = 4.0
+
+# Callers' slots bound the requests in flight; this bounds a burst of outputs.
+MAX_CONNECTIONS = 128
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class AiohttpTransport:
+    """A `Transport` for `origin`, such as `https://acme.queue.core.windows.net`.
+
+    `proxy` is an HTTP proxy's URL, credentials included, or None.
+    """
+
+    def __init__(self, origin: str, clock: Clock, *, proxy: str | None = None) -> None:
+        self._origin = origin
+        self._clock = clock
+        self._proxy = proxy
+        self._session: aiohttp.ClientSession | None = None
+        self._closed = False
+
+    async def request(
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes, timeout_s: float
+    ) -> Response:
+        """See `Transport`."""
+        session = self._open()
+        try:
+            async with (
+                self._clock.timeout(timeout_s),
+                session.request(
+                    method,
+                    URL(self._origin + target, encoded=True),
+                    headers=headers,
+                    data=body or None,
+                    proxy=self._proxy,
+                    allow_redirects=False,
+                ) as answer,
+            ):
+                return Response(
+                    status=answer.status, headers=answer.headers, body=await _read(answer)
+                )
+        except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
+            raise self._no_answer(error, timeout_s) from error
+
+    async def close(self) -> None:
+        """See `Transport`."""
+        self._closed = True
+        if self._session is not None:
+            await self._session.close()
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._closed:
+            raise NoAnswer(Silence.CLOSED)
+        if self._session is None:
+            # Made here and not at import or construction: a session belongs to a running loop,
+            # and SSL_CERT_FILE is read now.
+            secure = self._origin.startswith("https:")
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(
+                    limit=MAX_CONNECTIONS,
+                    keepalive_timeout=KEEP_ALIVE_S,
+                    ttl_dns_cache=30,
+                    ssl=ssl.create_default_context() if secure else True,
+                ),
+                # The deadline is the clock's, over the whole exchange.
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                # A compressed answer could grow past any bound while it is unpacked.
+                auto_decompress=False,
+                headers={"Accept-Encoding": "identity"},
+                # It would put a type on a request without a body, where none was signed.
+                skip_auto_headers=("Content-Type",),
+            )
+        return self._session
+
+    def _no_answer(self, error: Exception, timeout_s: float) -> NoAnswer:
+        reason, detail = Silence.BROKEN_OFF, _reason(error)
+        match error:
+            case TimeoutError():
+                reason, detail = Silence.TIMED_OUT, f"{timeout_s:g} s"
+            case aiohttp.ClientConnectorCertificateError():
+                reason, detail = Silence.UNTRUSTED, _reason(error.certificate_error)
+            case aiohttp.ClientConnectorDNSError() | aiohttp.InvalidURL():
+                reason, detail = Silence.UNKNOWN_HOST, ""
+            case aiohttp.ClientProxyConnectionError() | aiohttp.ClientHttpProxyError():
+                reason, detail = Silence.PROXY, f"{_bare(self._proxy)}: {_reason(error)}"
+            case aiohttp.ClientConnectorSSLError():
+                reason, detail = Silence.NO_TLS, _reason(error.os_error)
+            case aiohttp.ClientConnectorError():
+                reason, detail = Silence.REFUSED, _reason(error.os_error)
+            case ValueError() if self._proxy is not None:
+                reason, detail = Silence.PROXY, f"{_bare(self._proxy)}: no HTTP proxy's address"
+        return NoAnswer(reason, detail)
+
+
+def proxy_for(origin: str, environment: Mapping[str, str]) -> str | None:
+    """The proxy that the usual variables name for `origin`; None for a direct connection.
+
+    Reads `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` in either case, the small
+    letters first. The machine's own loopback is never reached by a proxy.
+    """
+    parts = urlsplit(origin)
+    host = parts.hostname or ""
+    if host in _LOOPBACK:
+        return None
+    named = {
+        name.lower().removesuffix("_proxy"): value
+        for name, value in sorted(environment.items())
+        if name.lower().endswith("_proxy") and value
+    }
+    if _is_exempt(host, parts.port, named.get("no", "")):
+        return None
+    proxy = named.get(parts.scheme) or named.get("all")
+    if proxy is None or "://" in proxy:
+        return proxy
+    return f"http://{proxy}"
+
+
+def _is_exempt(host: str, port: int | None, no_proxy: str) -> bool:
+    for entry in no_proxy.split(","):
+        name = entry.strip().lower().lstrip(".")
+        if name == "*" or (name and f".{host}".endswith(f".{name}")) or name == f"{host}:{port}":
+            return True
+    return False
+
+
+async def _read(answer: aiohttp.ClientResponse) -> bytes:
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in answer.content.iter_any():
+        size += len(chunk)
+        if size > MAX_ANSWER_BYTES:
+            answer.close()
+            raise NoAnswer(Silence.TOO_LONG, f"{MAX_ANSWER_BYTES:,} bytes")
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _bare(proxy: str | None) -> str:
+    """The proxy's address without user name and password."""
+    return (proxy or "").rpartition("@")[2].rpartition("://")[2]
+
+
+def _reason(error: BaseException) -> str:
+    """The system's own words, without the address that aiohttp puts around them."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return error.verify_message
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        return f"answered {error.status}"
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    return type(error).__name__

@@ -1,0 +1,114 @@
+"""An identity's access tokens for the storage service.
+
+Owns when a token is fetched: one fetch at a time, early enough that no request waits for it,
+within a deadline. Which credential fetches it is `credentials`'.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from qtrigger.clock import Clock
+from qtrigger.errors import AccessDenied, QueueError, QueueUnavailable
+from qtrigger.queues.account import Identity
+from qtrigger.queues.credentials import Token, TokenCredential, build_credential
+
+SCOPE = "https://storage.azure.com/.default"
+REFRESH_EARLY_S = 300.0
+FETCH_TIMEOUT_S = 10.0
+
+# After a refresh that failed while the old token still holds.
+RETRY_REFRESH_S = 30.0
+
+
+class IdentityTokens:
+    """The current token of one identity."""
+
+    def __init__(
+        self,
+        identity: Identity,
+        clock: Clock,
+        *,
+        build: Callable[[Identity], TokenCredential] = build_credential,
+    ) -> None:
+        self._identity = identity
+        self._clock = clock
+        self._build = build
+        self._credential: TokenCredential | None = None
+        self._token: Token | None = None
+        self._refresh_at = 0.0
+        self._fetching: asyncio.Task[Token | QueueError] | None = None
+
+    async def get(self) -> str:
+        """A token good for now.
+
+        Raises AccessDenied when the identity gets none, QueueUnavailable when its issuer does
+        not answer within ten seconds. Callers at the same moment share one fetch.
+        """
+        token = self._token
+        if token is not None and self._clock.monotonic() < self._refresh_at:
+            return token.token
+        if self._fetching is None:
+            self._fetching = asyncio.create_task(self._fetch(), name="identity-token")
+            self._fetching.add_done_callback(self._fetched)
+        if token is not None and self._left_s(token) > 0:
+            return token.token
+        # Shielded: one caller that is cancelled must not take the token from the others.
+        outcome = await asyncio.shield(self._fetching)
+        if isinstance(outcome, QueueError):
+            raise type(outcome)(str(outcome))
+        return outcome.token
+
+    async def close(self) -> None:
+        """Stop fetching and end the credential's connections."""
+        if self._fetching is not None:
+            self._fetching.cancel()
+            await asyncio.wait([self._fetching])
+        if self._credential is not None:
+            await self._credential.close()
+
+    def _fetched(self, task: asyncio.Task[Token | QueueError]) -> None:
+        self._fetching = None
+        if task.cancelled():
+            return
+        outcome = task.result()
+        wait = RETRY_REFRESH_S
+        if not isinstance(outcome, QueueError):
+            self._token = outcome
+            wait = self._left_s(outcome) - REFRESH_EARLY_S
+        self._refresh_at = self._clock.monotonic() + wait
+
+    async def _fetch(self) -> Token | QueueError:
+        try:
+            async with self._clock.timeout(FETCH_TIMEOUT_S):
+                if self._credential is None:
+                    self._credential = await asyncio.to_thread(self._build, self._identity)
+                return await self._credential.get_token(SCOPE)
+        except TimeoutError:
+            return QueueUnavailable(
+                f"no token for the identity ({self._identity.kind}) within "
+                f"{FETCH_TIMEOUT_S:g} s: its issuer does not answer"
+            )
+        except Exception as error:  # noqa: BLE001 - the SDK's own tree is not to be imported here
+            return self._classified(error)
+
+    def _classified(self, error: Exception) -> QueueError:
+        names = {kind.__name__ for kind in type(error).__mro__}
+        kind = self._identity.kind
+        if names & {"ServiceRequestError", "ServiceResponseError"}:
+            return QueueUnavailable(
+                f"no token for the identity ({kind}): its issuer cannot be reached: "
+                f"{self._first_line(error)}"
+            )
+        return AccessDenied(f"no token for the identity ({kind}): {self._first_line(error)}")
+
+    def _first_line(self, error: Exception) -> str:
+        line = next((line for line in str(error).splitlines() if line.strip()), "")
+        for secret in (self._identity.client_secret, self._identity.certificate_password):
+            if secret:
+                line = line.replace(secret, "***")
+        return line.strip() or type(error).__name__
+
+    def _left_s(self, token: Token) -> float:
+        return token.expires_on - self._clock.utcnow().timestamp()

@@ -1,0 +1,183 @@
+"""The protocol over the service's REST interface: the hot path.
+
+Owns the exchange: build, sign, send, read or classify. Never tries twice; how long to wait and
+whether to try again is for those who know what the request is worth.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from urllib.parse import quote, urlsplit
+
+from qtrigger import __version__
+from qtrigger.clock import Clock
+from qtrigger.errors import QueueMissing, QueueRejected, QueueUnavailable
+from qtrigger.queues import wire
+from qtrigger.queues.account import Account
+from qtrigger.queues.aiohttp_transport import AiohttpTransport, proxy_for
+from qtrigger.queues.auth import signer_for
+from qtrigger.queues.client import QueueMessage, Receipt
+from qtrigger.queues.encoding import check_text
+from qtrigger.queues.faults import Attempt, from_response, from_silence, not_a_queue_service
+from qtrigger.queues.markup import MarkupError, read_messages, read_sent_id, read_time
+from qtrigger.queues.transport import NoAnswer, Response, Transport
+from qtrigger.queues.wire import Request
+
+REQUEST_TIMEOUT_S = 30.0
+
+_USER_AGENT = f"qtrigger/{__version__}"
+
+
+class RestQueueService:
+    """A `QueueService` for one account.
+
+    Each request ends within `timeout_s` seconds. Proxies are read from the environment once,
+    here. Raises AccessDenied for a credential that can never work (a key that is not base64, an
+    identity over http).
+    """
+
+    def __init__(
+        self,
+        account: Account,
+        clock: Clock,
+        *,
+        transport: Transport | None = None,
+        timeout_s: float = REQUEST_TIMEOUT_S,
+    ) -> None:
+        parts = urlsplit(account.endpoint)
+        origin = f"{parts.scheme}://{parts.netloc}"
+        self.account = account
+        self._clock = clock
+        self._root = parts.path.rstrip("/")
+        self._timeout_s = timeout_s
+        self._signer = signer_for(account, clock)
+        self._transport = transport or AiohttpTransport(
+            origin, clock, proxy=proxy_for(origin, os.environ)
+        )
+
+    def queue(self, name: str) -> RestQueueClient:
+        """See `QueueService`."""
+        return RestQueueClient(self, name, f"{self._root}/{quote(name, safe='')}")
+
+    async def close(self) -> None:
+        """See `QueueService`."""
+        await self._signer.close()
+        await self._transport.close()
+
+    async def exchange(self, address: str, request: Request, hoped: Collection[int]) -> Response:
+        """Make one request; an answer whose status is not `hoped` is raised as an error."""
+        target, headers = await self._signer.sign(request)
+        headers["User-Agent"] = _USER_AGENT
+        try:
+            response = await self._transport.request(
+                request.method, target, headers, request.body, self._timeout_s
+            )
+        except NoAnswer as failure:
+            raise from_silence(self.attempt(address, request), failure) from failure
+        if response.status not in hoped:
+            attempt = self.attempt(address, request)
+            raise from_response(attempt, response, self._clock.utcnow())
+        return response
+
+    def attempt(self, address: str, request: Request) -> Attempt:
+        """What to say of a request that failed."""
+        return Attempt(operation=request.operation, address=address, account=self.account)
+
+    def unreadable(
+        self, address: str, request: Request, response: Response, what: object
+    ) -> QueueUnavailable:
+        """The error for an answer of the right status and the wrong content."""
+        return not_a_queue_service(self.attempt(address, request), response, str(what))
+
+
+class RestQueueClient:
+    """A `QueueClient` over one queue of a `RestQueueService`."""
+
+    def __init__(self, service: RestQueueService, name: str, path: str) -> None:
+        self._service = service
+        self._name = name
+        self._path = path
+        self._address = f"{service.account.endpoint.rstrip('/')}/{name}"
+
+    @property
+    def name(self) -> str:
+        """See `QueueClient`."""
+        return self._name
+
+    @property
+    def address(self) -> str:
+        """See `QueueClient`."""
+        return self._address
+
+    async def receive(self, count: int, visibility_timeout_s: float) -> Sequence[QueueMessage]:
+        """See `QueueClient`."""
+        request = wire.get_messages(self._path, count, visibility_timeout_s)
+        response = await self._service.exchange(self._address, request, (200,))
+        try:
+            return read_messages(response.body)
+        except MarkupError as error:
+            raise self._unreadable(request, response, error) from error
+
+    async def update(
+        self,
+        message_id: str,
+        pop_receipt: str,
+        visibility_timeout_s: float,
+        text: str | None = None,
+    ) -> Receipt:
+        """See `QueueClient`."""
+        if text is not None:
+            check_text(text)
+        request = wire.update_message(
+            self._path, message_id, pop_receipt, visibility_timeout_s, text
+        )
+        response = await self._service.exchange(self._address, request, (204,))
+        try:
+            return Receipt(
+                pop_receipt=response.headers["x-ms-popreceipt"],
+                next_visible=read_time(response.headers["x-ms-time-next-visible"]),
+            )
+        except (KeyError, ValueError) as error:
+            raise self._unreadable(request, response, f"without {error}") from error
+
+    async def delete(self, message_id: str, pop_receipt: str) -> None:
+        """See `QueueClient`."""
+        request = wire.delete_message(self._path, message_id, pop_receipt)
+        await self._service.exchange(self._address, request, (204,))
+
+    async def send(
+        self, text: str, *, delay_s: float | None = None, ttl_s: float | None = None
+    ) -> str:
+        """See `QueueClient`."""
+        check_text(text)
+        request = wire.put_message(self._path, text, delay_s, ttl_s)
+        response = await self._service.exchange(self._address, request, (201,))
+        try:
+            return read_sent_id(response.body)
+        except MarkupError as error:
+            raise self._unreadable(request, response, error) from error
+
+    async def exists(self) -> bool:
+        """See `QueueClient`."""
+        request = wire.get_properties(self._path)
+        try:
+            response = await self._service.exchange(self._address, request, (200,))
+        except QueueMissing:
+            return False
+        if "x-ms-approximate-messages-count" not in response.headers:
+            raise self._unreadable(request, response, "without a count of messages")
+        return True
+
+    async def create(self) -> None:
+        """See `QueueClient`."""
+        request = wire.create_queue(self._path)
+        try:
+            await self._service.exchange(self._address, request, (201, 204))
+        except QueueRejected as error:
+            # It is there, with metadata that somebody gave it.
+            if error.code != "QueueAlreadyExists":
+                raise
+
+    def _unreadable(self, request: Request, response: Response, what: object) -> QueueUnavailable:
+        return self._service.unreadable(self._address, request, response, what)

@@ -1,0 +1,62 @@
+"""One HTTP exchange, behind a seam.
+
+Owns what a request and its answer are, and the ways in which there can be no answer. Knows no
+queue, no signature and no HTTP library, so that a leaner one can take aiohttp's place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Protocol
+
+# A full answer: 32 messages of 64 KiB, each character escaped as `&quot;`, and room to spare.
+MAX_ANSWER_BYTES = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
+    """An answer. `headers` are looked up without regard to case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Silence(Enum):
+    """Why a request got no answer."""
+
+    REFUSED = auto()
+    UNKNOWN_HOST = auto()
+    UNTRUSTED = auto()
+    NO_TLS = auto()
+    PROXY = auto()
+    TIMED_OUT = auto()
+    BROKEN_OFF = auto()
+    TOO_LONG = auto()
+    CLOSED = auto()
+
+
+class NoAnswer(Exception):
+    """There was no answer, or none that could be read; `detail` is free of secrets."""
+
+    def __init__(self, reason: Silence, detail: str = "") -> None:
+        super().__init__(f"{reason.name}: {detail}")
+        self.reason = reason
+        self.detail = detail
+
+
+class Transport(Protocol):
+    """Connections to one origin, kept alive between requests."""
+
+    async def request(
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes, timeout_s: float
+    ) -> Response:
+        """Send and read in full, within `timeout_s` seconds; `target` is path and query.
+
+        `target` goes out as it stands. Raises NoAnswer and nothing else.
+        """
+
+    async def close(self) -> None:
+        """End all connections; a later request raises NoAnswer."""

@@ -1,0 +1,157 @@
+"""The requests of the queue service's REST interface.
+
+Owns paths, queries and the version, and what each operation needs by way of rights. Knows no
+signature, no transport and no answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from qtrigger.queues.markup import write_message
+
+# Has all that a queue needs, and every Azurite takes it without a flag.
+API_VERSION = "2021-12-02"
+
+CONTENT_TYPE = "application/xml"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """What a request does, in words; the least role and the SAS permission that allow it."""
+
+    words: str
+    role: str
+    permission: str
+
+
+GET_MESSAGES = Operation(
+    words="get messages",
+    role="Storage Queue Data Message Processor",
+    permission="p (process)",
+)
+UPDATE_MESSAGE = Operation(
+    words="update a message (renew or release its lease)",
+    role="Storage Queue Data Contributor",
+    permission="u (update)",
+)
+DELETE_MESSAGE = Operation(
+    words="delete a message",
+    role="Storage Queue Data Message Processor",
+    permission="p (process)",
+)
+PUT_MESSAGE = Operation(
+    words="put a message",
+    role="Storage Queue Data Message Sender",
+    permission="a (add)",
+)
+GET_PROPERTIES = Operation(
+    words="read the queue's properties",
+    role="Storage Queue Data Reader",
+    permission="r (read)",
+)
+CREATE_QUEUE = Operation(
+    words="create the queue",
+    role="Storage Queue Data Contributor",
+    permission="c (create) of an account SAS",
+)
+LIST_QUEUES = Operation(
+    words="list the queues",
+    role="Storage Queue Data Reader",
+    permission="l (list) of an account SAS",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A request before it is signed.
+
+    `path` is escaped and begins with a slash; `query` holds plain values, sorted by name as
+    signing wants them.
+    """
+
+    operation: Operation
+    method: str
+    path: str
+    query: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+
+    @property
+    def target(self) -> str:
+        """Path and query as they go over the wire."""
+        if not self.query:
+            return self.path
+        pairs = "&".join([f"{name}={quote(value, safe='')}" for name, value in self.query])
+        return f"{self.path}?{pairs}"
+
+
+def get_messages(queue_path: str, count: int, visibility_timeout_s: float) -> Request:
+    """Get Messages."""
+    return Request(
+        operation=GET_MESSAGES,
+        method="GET",
+        path=f"{queue_path}/messages",
+        query=(
+            ("numofmessages", str(count)),
+            ("visibilitytimeout", str(int(visibility_timeout_s))),
+        ),
+    )
+
+
+def update_message(
+    queue_path: str,
+    message_id: str,
+    pop_receipt: str,
+    visibility_timeout_s: float,
+    text: str | None,
+) -> Request:
+    """Update Message; without a text it sends no body, and the service keeps the old one."""
+    return Request(
+        operation=UPDATE_MESSAGE,
+        method="PUT",
+        path=f"{queue_path}/messages/{quote(message_id, safe='')}",
+        query=(
+            ("popreceipt", pop_receipt),
+            ("visibilitytimeout", str(int(visibility_timeout_s))),
+        ),
+        body=b"" if text is None else write_message(text),
+    )
+
+
+def delete_message(queue_path: str, message_id: str, pop_receipt: str) -> Request:
+    """Delete Message."""
+    return Request(
+        operation=DELETE_MESSAGE,
+        method="DELETE",
+        path=f"{queue_path}/messages/{quote(message_id, safe='')}",
+        query=(("popreceipt", pop_receipt),),
+    )
+
+
+def put_message(queue_path: str, text: str, delay_s: float | None, ttl_s: float | None) -> Request:
+    """Put Message; what is None is left to the service."""
+    query: list[tuple[str, str]] = []
+    if ttl_s is not None:
+        query.append(("messagettl", str(int(ttl_s))))
+    if delay_s is not None:
+        query.append(("visibilitytimeout", str(int(delay_s))))
+    return Request(
+        operation=PUT_MESSAGE,
+        method="POST",
+        path=f"{queue_path}/messages",
+        query=tuple(query),
+        body=write_message(text),
+    )
+
+
+def get_properties(queue_path: str) -> Request:
+    """Get Queue Metadata."""
+    return Request(
+        operation=GET_PROPERTIES, method="GET", path=queue_path, query=(("comp", "metadata"),)
+    )
+
+
+def create_queue(queue_path: str) -> Request:
+    """Create Queue."""
+    return Request(operation=CREATE_QUEUE, method="PUT", path=queue_path)
