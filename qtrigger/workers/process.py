@@ -22,6 +22,7 @@ from qtrigger.events import EventSink, UserLog
 from qtrigger.invocation import Interrupted, Invocation, Ran
 from qtrigger.workers import answers
 from qtrigger.workers.link import Link
+from qtrigger.workers.pooled import LoadCrash
 from qtrigger.workers.python.wire import VERSION, Header, WireError
 from qtrigger.workers.spawn import Process, spawn
 from qtrigger.workers.underway import Underway
@@ -45,19 +46,6 @@ class Deadlines:
     retire_s: float = 30.0
     leave_s: float = 2.0
     last_frames_s: float = 1.0
-
-
-class LoadCrash(WorkerStartError):
-    """The process ended, or hung, while it imported one function.
-
-    `again` says whether another try may help.
-    """
-
-    def __init__(self, function: str, failure: LoadFailure, *, again: bool) -> None:
-        super().__init__(f"{function}: {failure.message}")
-        self.function = function
-        self.failure = failure
-        self.again = again
 
 
 class PythonWorker:
@@ -116,6 +104,11 @@ class PythonWorker:
     def accepting(self) -> bool:
         """Whether it takes invocations."""
         return self._accepting
+
+    @property
+    def expected(self) -> bool:
+        """Whether we ended the process, or are about to."""
+        return self._ours or self._retirement is not None
 
     @property
     def completed(self) -> int:
