@@ -18,7 +18,7 @@ from qtrigger.listener import Listener
 from qtrigger.outputs import OutputWriter, ResolveName
 from qtrigger.project import expressions
 from qtrigger.project.model import FunctionDefinition, HostConfig
-from qtrigger.project.queue_names import poison_queue_name
+from qtrigger.project.queue_names import poison_queue
 from qtrigger.queues.services import QueueServices
 from qtrigger.settlement import Settlement
 from qtrigger.wakeups import Wakeups
@@ -82,14 +82,14 @@ class Assembly:
         )
 
     def _settlement(self, function: FunctionDefinition) -> Settlement:
-        name = poison_queue_name(function.trigger.queue)
+        name = poison_queue(function.trigger.queue)
         service = self._services.of(function.trigger.account)
         poison = service.queue(name) if name else None
         return Settlement(poison=poison, clock=self._clock, wakeups=self.wakeups)
 
     def _name_resolver(self, function_name: str) -> ResolveName:
         def resolve(template: str, data: Mapping[str, object]) -> str:
-            return expressions.resolve_queue_name(
+            return expressions.queue_name(
                 template,
                 data,
                 now=self._clock.utcnow(),

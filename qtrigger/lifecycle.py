@@ -36,7 +36,7 @@ from qtrigger.invocation import (
 )
 from qtrigger.lease import Lease
 from qtrigger.outputs import OutputError, OutputWriter
-from qtrigger.project.expressions import binding_data
+from qtrigger.project.binding_data import binding_data
 from qtrigger.project.model import FunctionDefinition, HostConfig
 from qtrigger.queues.client import QueueClient, QueueMessage
 from qtrigger.queues.encoding import BodyUndecodable, decode
@@ -48,7 +48,7 @@ from qtrigger.settlement import (
     Poison,
     Release,
     Retry,
-    RetryPolicy,
+    TriesPolicy,
     Settled,
     Settlement,
     decide,
@@ -82,7 +82,7 @@ class MessageLifecycle:
         self._function_timeout_s = config.function_timeout_s
         self._clock = clock
         self._sink = sink
-        self._policy = RetryPolicy(
+        self._policy = TriesPolicy(
             max_dequeue_count=function.options.max_dequeue_count,
             pauses_s=(function.options.visibility_timeout_s,),
             has_poison_queue=settlement.poison is not None,

@@ -35,7 +35,7 @@ NOT_FOUND = 404
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RetryPolicy:
+class TriesPolicy:
     """How tries are counted and spaced.
 
     `pauses_s` are the pauses after the first, second … failed try; the last one repeats.
@@ -89,7 +89,7 @@ class Drop:
 Disposition = Ack | Retry | Poison | Release | Abandon | Drop
 
 
-def decide(outcome: Outcome, dequeue_count: int, policy: RetryPolicy) -> Disposition:
+def decide(outcome: Outcome, dequeue_count: int, policy: TriesPolicy) -> Disposition:
     """Return what becomes of a message whose run had that outcome.
 
     Source: QueueProcessor.CompleteProcessingMessageAsync of the storage extension; without a
@@ -113,7 +113,7 @@ def decide(outcome: Outcome, dequeue_count: int, policy: RetryPolicy) -> Disposi
             assert_never(outcome)
 
 
-def _after_failure(dequeue_count: int, policy: RetryPolicy) -> Disposition:
+def _after_failure(dequeue_count: int, policy: TriesPolicy) -> Disposition:
     if policy.has_poison_queue:
         if dequeue_count >= policy.max_dequeue_count:
             return Poison(reason="tries")
@@ -122,7 +122,7 @@ def _after_failure(dequeue_count: int, policy: RetryPolicy) -> Disposition:
     return Retry(after_s=pause_s) if pause_s > 0 else Abandon()
 
 
-def refused_on_arrival(dequeue_count: int, policy: RetryPolicy) -> bool:
+def refused_on_arrival(dequeue_count: int, policy: TriesPolicy) -> bool:
     """Whether a message has used up its tries before this one and must not run.
 
     That happens when hosts died during its last tries. Where there is no poison queue it runs,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -23,6 +24,7 @@ from qtrigger.supervisor import Supervisor
 from qtrigger.telemetry.sinks import FanOut, LibraryLogs, Tally
 from qtrigger.workers.interpreter import choose_interpreter
 from qtrigger.workers.pool import WorkerPool
+from qtrigger.workers.process import PythonWorker
 
 SECONDS = click.FloatRange(min=0.0)
 
@@ -148,17 +150,18 @@ class HostStarter:
             )
         await self._emulator.ensure(project)
         interpreter = choose_interpreter(project.root, project.settings)
-        count = options.workers or _worker_count(
-            project.settings.get("FUNCTIONS_WORKER_PROCESS_COUNT")
-        )
-        pool = WorkerPool(
-            count,
-            interpreter=interpreter.path,
-            root=project.root,
-            environment=project.settings,
-            clock=self._clock,
-            sink=self._sink,
-        )
+        count = options.workers or _worker_count(project.settings)
+
+        def make_worker() -> PythonWorker:
+            return PythonWorker(
+                interpreter=interpreter.path,
+                root=project.root,
+                env=project.settings,
+                clock=self._clock,
+                events=self._sink,
+            )
+
+        pool = WorkerPool(size=count, make=make_worker, clock=self._clock, events=self._sink)
         services = QueueServices(wiring.open_service_with(self._clock))
         host = Host(
             project,
@@ -175,9 +178,10 @@ class HostStarter:
         return host
 
 
-def _worker_count(text: str | None) -> int:
-    """Return the setting's worth: 1 to 10, else 1."""
-    return int(text) if text and text.strip().isdigit() and 1 <= int(text) <= 10 else 1
+def _worker_count(settings: Mapping[str, str]) -> int:
+    """Return what FUNCTIONS_WORKER_PROCESS_COUNT says when that is 1 to 10, else 1."""
+    text = settings.get("FUNCTIONS_WORKER_PROCESS_COUNT", "").strip()
+    return int(text) if text.isdigit() and 1 <= int(text) <= 10 else 1
 
 
 def _defects_to(sink: EventSink) -> Any:

@@ -63,7 +63,7 @@ def open_service_with(clock: Clock) -> Callable[[Account], QueueService]:
     from qtrigger.queues.rest import RestQueueService
 
     def open_service(account: Account) -> QueueService:
-        return RestQueueService(account, clock=clock)
+        return RestQueueService(account, clock)
 
     return open_service
 

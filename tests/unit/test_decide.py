@@ -24,7 +24,7 @@ from qtrigger.settlement import (
     Poison,
     Release,
     Retry,
-    RetryPolicy,
+    TriesPolicy,
     decide,
     refused_on_arrival,
 )
@@ -36,8 +36,8 @@ FAILURES: list[Outcome] = [
 ]
 
 
-def policy(*, pause_s: float = 0.0, poison: bool = True) -> RetryPolicy:
-    return RetryPolicy(max_dequeue_count=5, pauses_s=(pause_s,), has_poison_queue=poison)
+def policy(*, pause_s: float = 0.0, poison: bool = True) -> TriesPolicy:
+    return TriesPolicy(max_dequeue_count=5, pauses_s=(pause_s,), has_poison_queue=poison)
 
 
 @pytest.mark.parametrize("dequeue_count", [1, 5, 6])
@@ -92,7 +92,7 @@ def test_reject_goes_to_poison_on_the_first_try() -> None:
 
 
 def test_pauses_follow_the_dequeue_count_and_the_last_one_repeats() -> None:
-    growing = RetryPolicy(max_dequeue_count=9, pauses_s=(1.0, 5.0, 60.0), has_poison_queue=True)
+    growing = TriesPolicy(max_dequeue_count=9, pauses_s=(1.0, 5.0, 60.0), has_poison_queue=True)
 
     assert [growing.pause_after(count) for count in (1, 2, 3, 4, 8)] == [1.0, 5.0, 60.0, 60.0, 60.0]
 
