@@ -98,9 +98,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= _LONGEST_SHOWN else f'{text[:_LONGEST_SHOWN]}…"'
 
 
-def _problem(
-    severity: Severity, message: str, place: Place, hint: str, function: str
-) -> Problem:
+def _problem(severity: Severity, message: str, place: Place, hint: str, function: str) -> Problem:
     return Problem(
         severity=severity,
         message=message,

@@ -109,7 +109,7 @@ def _place(lines: list[int], offset: int) -> tuple[int, int]:
 
 def _decode(data: bytes) -> str:
     if len(data) > MAX_BYTES:
-        raise JsonError(f"the file has {len(data):,} bytes; at most {MAX_BYTES:,} are read")
+        raise JsonError(f"the file is too large; at most {MAX_BYTES:,} bytes are read")
     encoding = next((name for mark, name in _MARKS if data.startswith(mark)), "") or next(
         (name for pattern, name in _NUL_PATTERNS if pattern.match(data)), ""
     )
