@@ -100,8 +100,7 @@ def _not_one(text: str, number: int) -> tuple[str, str]:
     if "://" in text.partition("=")[0]:
         return (
             "holds an address, not a connection string",
-            "set <name>__queueServiceUri to sign in by an identity, or write "
-            + "QueueEndpoint=<address>;SharedAccessSignature=<SAS>",
+            "set <name>__queueServiceUri, or write QueueEndpoint=<address>;SharedAccessSignature=…",
         )
     return f"part {number} has no NAME=VALUE form", "copy the whole string from the portal again"
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from qtrigger.project.findings import Findings, Place
-from qtrigger.project.jsonc import Document, Path
+from qtrigger.project.jsonc import Duplicate, Path
 from qtrigger.project.model import Severity
 
 
@@ -34,10 +34,38 @@ class Override:
     place: Place
 
 
+class Source(Protocol):
+    """A value and the places of its parts, as `jsonc.Document` has them."""
+
+    value: Any
+    duplicates: tuple[Duplicate, ...]
+
+    def value_place(self, path: Path) -> tuple[int, int]:
+        """Line and column of the part at `path`, or of the nearest part around it."""
+
+    def key_place(self, path: Path) -> tuple[int, int]:
+        """Line and column of the key at the end of `path`."""
+
+
+class OnePlace:
+    """A value whose parts all have one place, such as a function declared by decorators."""
+
+    def __init__(self, value: Any, line: int = 1) -> None:
+        self.value = value
+        self.duplicates: tuple[Duplicate, ...] = ()
+        self._line = line
+
+    def value_place(self, path: Path) -> tuple[int, int]:
+        """The one place."""
+        return self._line, 1
+
+    key_place = value_place
+
+
 class Tree:
     """A file's value with the way back to its places. Changed only while a file is being read."""
 
-    def __init__(self, file: str, document: Document) -> None:
+    def __init__(self, file: str, document: Source) -> None:
         self.file = file
         self.value: Any = document.value
         self.document = document

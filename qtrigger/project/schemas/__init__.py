@@ -62,11 +62,17 @@ def member(root: Node, node: Node, key: str | int) -> Node:
     return resolved(root, found)
 
 
-def default(root: Node, path: tuple[str, ...], *, environment: str = "") -> Any:
-    """The default of the key at `path`, None when it has none."""
+def at(root: Node, path: tuple[str, ...]) -> Node:
+    """What the schema says of the key at `path`."""
     node = root
     for key in path:
         node = member(root, node, key)
+    return node
+
+
+def default(root: Node, path: tuple[str, ...], *, environment: str = "") -> Any:
+    """The default of the key at `path`, None when it has none."""
+    node = at(root, path)
     if environment.casefold() == "development" and "x-development-default" in node:
         return node["x-development-default"]
     return node.get("default")
