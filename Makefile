@@ -48,7 +48,7 @@ types: $(STAMP)  ## Static types, strict
 	@$(BIN)/mypy --no-error-summary
 
 imports: $(STAMP)  ## Import rules between the packages
-	@$(BIN)/lint-imports --no-cache --quiet || $(BIN)/lint-imports --no-cache
+	@$(BIN)/lint-imports --no-cache --no-logo
 
 check: lint types imports test  ## What CI runs
 

@@ -48,9 +48,9 @@ from qtrigger.settlement import (
     Poison,
     Release,
     Retry,
-    TriesPolicy,
     Settled,
     Settlement,
+    TriesPolicy,
     decide,
     refused_on_arrival,
 )

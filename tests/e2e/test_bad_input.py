@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-
 from tests.e2e.conftest import Service
+
 from tests.e2e.support import ProjectFolder, qtrigger, running
 
 PLAIN = "def main(msg: str):\n    note(msg)\n"

@@ -6,8 +6,8 @@ import signal
 from collections import Counter
 
 import pytest
-
 from tests.e2e.conftest import Service
+
 from tests.e2e.support import ProjectFolder, qtrigger, running
 
 PLAIN = """
