@@ -79,3 +79,13 @@ class Account:
                 return "SAS"
             case Identity(kind=kind):
                 return f"identity ({kind})"
+
+
+def emulator_account(port: int = EMULATOR_PORT) -> Account:
+    """The account of a local emulator on `port`."""
+    return Account(
+        name=EMULATOR_ACCOUNT,
+        endpoint=f"http://127.0.0.1:{port}/{EMULATOR_ACCOUNT}",
+        credential=SharedKey(account=EMULATOR_ACCOUNT, key=EMULATOR_KEY),
+        emulator=True,
+    )

@@ -1,0 +1,26 @@
+"""Bounded waits for what only real time brings."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from qtrigger.clock import SystemClock
+from qtrigger.queues.client import QueueClient, QueueMessage
+
+
+async def receive_soon(
+    queue: QueueClient, *, hidden_s: float = 30.0, within_s: float = 5.0
+) -> QueueMessage:
+    """The next message, asked for until it is there."""
+    clock = SystemClock()
+    async with clock.timeout(within_s):
+        while not (messages := await queue.receive(1, hidden_s)):
+            await clock.sleep(0.05)
+    return messages[0]
+
+
+async def until(moment: datetime) -> None:
+    """Wait for a moment of wall time that lies a few seconds ahead."""
+    clock = SystemClock()
+    async with clock.timeout(5):
+        await clock.sleep((moment - clock.utcnow()).total_seconds())
