@@ -36,7 +36,9 @@ NEVER = datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
 _numbers = count(1)
 
 
-def spec_of(directory: Path, *, script: str = "__init__.py", outputs: str = "azure") -> FunctionSpec:
+def spec_of(
+    directory: Path, *, script: str = "__init__.py", outputs: str = "azure"
+) -> FunctionSpec:
     bindings = json.loads((directory / "function.json").read_text("utf-8"))["bindings"]
     return FunctionSpec(
         name=directory.name,
@@ -139,5 +141,3 @@ def failure(ran: Ran) -> Failed:
     failed = outcome(ran)
     assert isinstance(failed, Failed), failed
     return failed
-
-
