@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from qtrigger.workers.python.wire import Header, Parser, WireError, encode
 
@@ -33,8 +33,8 @@ class Link(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See asyncio.Protocol."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # Other event loops have transports of this shape that are no subclass.
+        self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
         """See asyncio.Protocol."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
@@ -141,3 +142,10 @@ def failure(ran: Ran) -> Failed:
     failed = outcome(ran)
     assert isinstance(failed, Failed), failed
     return failed
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for what no event tells, at most five seconds."""
+    async with asyncio.timeout(5):
+        while not condition():  # noqa: ASYNC110 - there is no event to wait for
+            await asyncio.sleep(0.001)

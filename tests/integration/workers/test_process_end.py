@@ -22,6 +22,7 @@ from tests.integration.workers.support import (
     invocation,
     outcome,
     returned,
+    until,
     write_function,
 )
 
@@ -161,13 +162,8 @@ async def test_a_crash_leaves_nothing_of_its_group_behind(workshop: Workshop) ->
     await worker.invoke(invocation("parent"))
 
     (line,) = await workshop.probe.wait_for(UserLog, where=lambda e: e.message.isdigit())
-    await gone(int(line.message))
-
-
-async def gone(pid: int) -> None:
-    async with asyncio.timeout(5):
-        while is_alive(pid) and not is_zombie(pid):
-            await asyncio.sleep(0.01)
+    pid = int(line.message)
+    await until(lambda: not is_alive(pid) or is_zombie(pid))
 
 
 def is_zombie(pid: int) -> bool:
@@ -317,9 +313,7 @@ async def test_a_run_whose_caller_gave_up_is_cancelled_and_leaves_its_place(
     run.cancel()
     await asyncio.wait([run])
 
-    async with asyncio.timeout(5):
-        while worker.running:
-            await asyncio.sleep(0)
+    await until(lambda: not worker.running)
     assert worker.accepting
 
 
@@ -415,7 +409,7 @@ async def test_an_interpreter_that_is_none_is_a_start_error_with_its_last_words(
     workshop.interpreter.write_text("#!/bin/sh\necho what is python >&2\nexit 9\n")
     workshop.interpreter.chmod(0o755)
 
-    with pytest.raises(WorkerStartError, match="exit code 9(.|\n)*what is python"):
+    with pytest.raises(WorkerStartError, match=r"exit code 9\n.*what is python"):
         await workshop.make().start([])
 
 
