@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from qtrigger.workers.python.wire import Header, Parser, WireError, encode
 
@@ -16,7 +16,8 @@ from qtrigger.workers.python.wire import Header, Parser, WireError, encode
 class Link(asyncio.Protocol):
     """An open connection to a worker process.
 
-    `on_frame` gets each frame's header and blob; `on_closed` is called once, with why in words.
+    `on_frame` gets each frame's header and blob; `on_closed` is called once, with ""
+    when the other end did it, else with what is wrong in words.
     """
 
     def __init__(
@@ -28,12 +29,12 @@ class Link(asyncio.Protocol):
         self._unsent: list[bytes] = []
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
-        self._why = "its connection was closed"
+        self._broke = ""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See asyncio.Protocol."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # Other event loops have transports of this shape that are no subclass.
+        self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
         """See asyncio.Protocol."""
@@ -41,13 +42,13 @@ class Link(asyncio.Protocol):
             for header, blob in self._parser.feed(data):
                 self._on_frame(header, blob)
         except (WireError, LookupError, TypeError, ValueError) as error:
-            self._why = f"it broke the protocol: {type(error).__name__}: {error}"
+            self._broke = f"it broke the protocol: {type(error).__name__}: {error}"
             self.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See asyncio.Protocol."""
         self._transport = None
-        self._on_closed(self._why)
+        self._on_closed(self._broke)
 
     def send(self, header: Mapping[str, Any], blob: bytes = b"") -> None:
         """Send a frame; without effect when the connection is gone."""

@@ -77,7 +77,7 @@ class PythonWorker:
         self._importing = ""
         self._note: Timer | None = None
         self._last_lines: deque[str] = deque(maxlen=5)
-        self._closed_why = ""
+        self._broke = ""  # how it ended when it is not for the process itself to say
         self._broken = asyncio.Event()
         self._closed = asyncio.Event()
         self._unavailable = asyncio.Event()
@@ -226,11 +226,9 @@ class PythonWorker:
         if self._process.has_exited:
             # What it wrote before its end is still on its way.
             await self._clock.wait(self._closed, lag_s)
-            self.how = self._process.how
-        elif await self._process.wait(lag_s):
-            self.how = self._process.how
-        else:
-            self.how = self._closed_why
+        elif not self._broke and not await self._process.wait(lag_s):
+            self._broke = "it closed its connection"
+        self.how = self._broke or self._process.how
         self._close_to_new()
         await self._process.end()
         self._link.close()
@@ -289,8 +287,8 @@ class PythonWorker:
             self._importing = ""
             self._stage.set_result(header)
 
-    def _on_closed(self, why: str) -> None:
-        self._closed_why = why
+    def _on_closed(self, broke: str) -> None:
+        self._broke = broke
         self._closed.set()
         self._broken.set()
 

@@ -12,6 +12,7 @@ import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 from qtrigger.clock import Clock
 from qtrigger.errors import WorkerStartError
@@ -83,8 +84,8 @@ class Process(asyncio.SubprocessProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See asyncio.SubprocessProtocol."""
-        assert isinstance(transport, asyncio.SubprocessTransport)
-        self._transport = transport
+        # Other event loops have transports of this shape that are no subclass.
+        self._transport = cast("asyncio.SubprocessTransport", transport)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         """See asyncio.SubprocessProtocol."""

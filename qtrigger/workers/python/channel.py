@@ -9,7 +9,6 @@ results never wait for it. It does not know what the frames mean.
 from __future__ import annotations
 
 import socket
-import sys
 import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -33,9 +32,12 @@ class Channel:
         self._open = True
 
     def start(
-        self, on_frames: Callable[[Sequence[Frame]], None], on_end: Callable[[], None]
+        self, on_frames: Callable[[Sequence[Frame]], None], on_end: Callable[[str], None]
     ) -> None:
-        """Begin to read and write. `on_end` is called once when the host is gone."""
+        """Begin to read and write.
+
+        `on_end` is called once: with "" when the host is gone, else with what broke, in words.
+        """
         read = threading.Thread(
             target=self._read, args=(on_frames, on_end), name="qtrigger-read", daemon=True
         )
@@ -121,16 +123,19 @@ class Channel:
                 self._changed.notify_all()
 
     def _read(
-        self, on_frames: Callable[[Sequence[Frame]], None], on_end: Callable[[], None]
+        self, on_frames: Callable[[Sequence[Frame]], None], on_end: Callable[[str], None]
     ) -> None:
         parser = Parser()
+        broken = ""
         try:
             while data := self._socket.recv(READ_SIZE):
                 frames = parser.feed(data)
                 if frames:
                     on_frames(frames)
-        except (OSError, WireError):
+        except ConnectionError:
             pass
+        except (OSError, WireError) as error:
+            broken = f"the connection to qtrigger broke: {error}"
         except Exception:  # noqa: BLE001 - a worker that no longer listens must not live on
-            traceback.print_exc(file=sys.__stderr__)
-        on_end()
+            broken = traceback.format_exc()
+        on_end(broken)

@@ -32,6 +32,9 @@ from .wire import Frame
 TRUE = ("1", "true", "t", "yes", "y")
 LAST_WORDS_S = 1.0
 
+# The exit code when the connection to the host can no longer be used.
+BROKEN = 70
+
 
 def run(descriptor: int) -> int:
     """Live as the worker process behind that socket; the exit code."""
@@ -154,8 +157,11 @@ async def _end_tasks() -> None:
         await asyncio.wait(tasks, timeout=LAST_WORDS_S)
 
 
-def _die() -> None:
-    """The host is gone: end at once, with whatever user code has started in our group."""
+def _die(broken: str) -> None:
+    """The connection has ended: end at once, with whatever user code has started."""
+    if broken:
+        os.write(2, broken.encode() + b"\n")
+        os._exit(BROKEN)
     if os.getpgrp() == os.getpid():
         os.killpg(os.getpid(), signal.SIGKILL)
-    os._exit(1)  # our own process group is the shell's or a test's
+    os._exit(1)  # the group is not ours: that of a shell or of a test

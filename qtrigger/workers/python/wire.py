@@ -18,6 +18,7 @@ MAX_BLOB = 256 * 1024 * 1024
 
 _PREFIX = struct.Struct("!II")
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
+_from_json = json.JSONDecoder().raw_decode
 
 Header = dict[str, Any]
 Frame = tuple[Header, bytes]
@@ -58,7 +59,7 @@ class Parser:
             end = middle + blob_size
             if end > size:
                 break
-            header = _from_json(buffer[start + _PREFIX.size : middle])
+            header = _header(buffer[start + _PREFIX.size : middle])
             frames.append((header, bytes(buffer[middle:end]) if blob_size else b""))
             start = end
         if start:
@@ -66,11 +67,12 @@ class Parser:
         return frames
 
 
-def _from_json(text: bytearray) -> Header:
+def _header(data: bytearray) -> Header:
     try:
-        header = json.loads(text.decode("ascii"))
+        text = data.decode("ascii")
+        header, end = _from_json(text)
     except ValueError as error:
         raise WireError("the header of a frame is not JSON") from error
-    if not isinstance(header, dict):
+    if end != len(text) or not isinstance(header, dict):
         raise WireError("the header of a frame is no JSON object")
     return header

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
@@ -36,7 +37,9 @@ NEVER = datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
 _numbers = count(1)
 
 
-def spec_of(directory: Path, *, script: str = "__init__.py", outputs: str = "azure") -> FunctionSpec:
+def spec_of(
+    directory: Path, *, script: str = "__init__.py", outputs: str = "azure"
+) -> FunctionSpec:
     bindings = json.loads((directory / "function.json").read_text("utf-8"))["bindings"]
     return FunctionSpec(
         name=directory.name,
@@ -141,3 +144,8 @@ def failure(ran: Ran) -> Failed:
     return failed
 
 
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for what no event tells, at most five seconds."""
+    async with asyncio.timeout(5):
+        while not condition():  # noqa: ASYNC110 - there is no event to wait for
+            await asyncio.sleep(0.001)

@@ -23,6 +23,7 @@ from tests.integration.workers.support import (
     outcome,
     returned,
     specs_of,
+    until,
     written,
 )
 
@@ -200,8 +201,7 @@ async def test_many_runs_at_once_get_their_own_answers(worker: Worker) -> None:
 
 async def test_what_still_runs_when_the_grace_is_over_was_interrupted(worker: Worker) -> None:
     run = asyncio.create_task(worker.invoke(invocation("forever")))
-    while not worker.running:
-        await asyncio.sleep(0)
+    await until(lambda: worker.running > 0)
 
     await worker.stop(0.05)
 
