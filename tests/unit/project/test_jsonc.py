@@ -90,7 +90,7 @@ def test_another_encoding_is_named(data: bytes, said: str) -> None:
 
 
 def test_a_byte_that_is_not_utf_8_has_its_place() -> None:
-    with pytest.raises(jsonc.JsonError, match="0xE4 is not UTF-8.*Latin-1") as caught:
+    with pytest.raises(jsonc.JsonError, match=r"0xE4 is not UTF-8.*Latin-1") as caught:
         jsonc.parse('{\n "ö": "'.encode() + b'\xe4"}')
 
     assert (caught.value.line, caught.value.column) == (2, 8)
