@@ -199,11 +199,13 @@ class _Resolver:
     def _connection(self, path: Path) -> str | None:
         given = self._tree.at((*path, "connection")) or ""
         try:
-            return expand(given, self._settings).strip() or connections.DEFAULT
-        except ExpansionError as error:
+            name = expand(given, self._settings).strip() or connections.DEFAULT
+            connections.check_name(name)
+        except (ExpansionError, ConnectionUnusable) as error:
             label = self._tree.label((*path, "connection"))
             self._findings.error(f"{label}: {error}", self._connection_place(path), error.hint)
             return None
+        return name
 
     def _account(self, connection: str) -> Connection:
         found = connections.resolve(connection, self._settings)

@@ -47,23 +47,30 @@ def resolve(name: str, settings: Settings) -> Connection:
     Raises ConnectionUnusable.
     """
     name = name.strip() or DEFAULT
-    if looks_secret(name) or ";" in name:
-        raise ConnectionUnusable(
-            "connection holds a connection string itself, and not the name of a setting",
-            "put the string into an app setting, and the setting's name here",
-        )
+    check_name(name)
     warnings = Findings()
+    empty: list[Setting] = []
     for section in _candidates(name):
         own = settings.find(section)
         children = settings.children(section)
-        if own is not None and (own.value.strip() or not children):
+        if own is not None and own.value.strip():
             account = _from_string(own, warnings)
         elif children:
             account = _from_keys(section, children, settings, warnings)
         else:
+            empty += [own] if own else []
             continue
         return Connection(setting=section, account=account, warnings=warnings.problems)
-    raise ConnectionUnusable(*_not_found(name, settings))
+    raise ConnectionUnusable(*_not_found(name, settings, empty))
+
+
+def check_name(name: str) -> None:
+    """Raise ConnectionUnusable when a connection string stands where its name belongs."""
+    if looks_secret(name) or ";" in name or "=" in name:
+        raise ConnectionUnusable(
+            "connection must be the name of a setting, and not what belongs into it",
+            "put the connection string into an app setting, and the setting's name here",
+        )
 
 
 def _candidates(name: str) -> Iterator[str]:
@@ -74,11 +81,6 @@ def _candidates(name: str) -> Iterator[str]:
 
 def _from_string(setting: Setting, warnings: Findings) -> Account:
     value = setting.value.strip()
-    if not value:
-        raise ConnectionUnusable(
-            f'the setting "{setting.name}" ({setting.origin}) is set but empty',
-            "give it a connection string, or unset it",
-        )
     if value.startswith("@Microsoft.KeyVault("):
         raise ConnectionUnusable(
             f'the setting "{setting.name}" ({setting.origin}) is a Key Vault reference, which '
@@ -175,12 +177,14 @@ def _no_address(keys: IdentityKeys) -> tuple[str, str]:
     return message, f'"{near}" is spelt queueServiceUri' if near else f"set {needed}"
 
 
-def _not_found(name: str, settings: Settings) -> tuple[str, str]:
-    names = f"{_PREFIX}{name}, {name}"
+def _not_found(name: str, settings: Settings, empty: list[Setting]) -> tuple[str, str]:
+    if empty:
+        found = ", ".join(f'"{setting.name}" ({setting.origin})' for setting in empty)
+        return f'no setting for connection "{name}": {found} is set but empty', "give it a value"
     message = (
-        f'no setting for connection "{name}": looked for {names}, each also as '
-        f"{_SECTIONS}<name> and as a section (<name>__queueServiceUri, …), in the environment "
-        "and in local.settings.json"
+        f'no setting for connection "{name}": looked for {_PREFIX}{name} and {name}, both also '
+        f"under {_SECTIONS} and as a section ({name}__queueServiceUri, …), in the environment and "
+        "in local.settings.json"
     )
     near = _nearest_connection(name, settings)
     return message, f'did you mean "{near}"?' if near else f"set {_PREFIX}{name} or {name}"

@@ -85,13 +85,13 @@ def define(
 ) -> FunctionDefinition | Foreign | None:
     """The function that is meant; None after errors were noted."""
     tree = declaration.tree
-    for fault in [*repeated_keys(tree), *shape(tree, scope.schema)]:
-        tree.report(fault, findings)
+    faults = shape(tree, scope.schema)
     if foreign := bindings.foreign_trigger(tree):
+        findings.warning(f"not run here: its trigger is of type {shown(foreign)}", tree.place(()))
         return Foreign(type=foreign)
     _check_name(declaration, findings)
     scope.host.report(declaration.name, findings)
-    for fault in problems.check(tree, scope.schema):
+    for fault in [*repeated_keys(tree), *faults, *problems.check(tree, scope.schema)]:
         tree.report(fault, findings)
     found = bindings.read(tree, scope.schema, scope.settings, findings)
     policy = _retry(declaration, scope, findings)
@@ -134,12 +134,7 @@ def _retry(declaration: Declaration, scope: Scope, findings: Findings) -> RetryP
     if policy is None or own.failed or findings.failed:
         return scope.config.retry if tree.at(("retry",)) is None else None
     tries = scope.host.options(declaration.name).max_dequeue_count
-    count = "without end" if policy.max_retries < 0 else f"{(policy.max_retries + 1) * tries}"
-    findings.warning(
-        f"the retry policy multiplies with maxDequeueCount: tries of a message: {count}",
-        tree.place(("retry",), on_key=True),
-        "Azure documents retry policies as not meant for queue triggers",
-    )
+    retry.note_product(policy, tree, ("retry",), tries, findings)
     return policy
 
 

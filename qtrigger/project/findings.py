@@ -16,10 +16,10 @@ from typing import Any, Final
 from qtrigger.project.model import Problem, Severity
 
 # What keys, signatures and connection strings look like when they stand in the wrong field.
-_SECRET: Final = re.compile(
-    r"(accountkey|sharedaccess\w*|password|secret|\bsig|\bpwd)\s*=|[A-Za-z0-9+/~_.\-]{30,}=*$",
-    re.IGNORECASE,
+_SECRET_FIELD: Final = re.compile(
+    r"(accountkey|sharedaccess\w*|password|secret|\bsig|\bpwd)\s*=", re.IGNORECASE
 )
+_LONG_WORD: Final = re.compile(r"[A-Za-z0-9+/~_.\-]{30,}")
 _LONGEST_SHOWN: Final = 80
 
 
@@ -83,7 +83,13 @@ def suggest(name: str, known: Iterable[str]) -> str:
 
 def looks_secret(text: str) -> bool:
     """Whether a text could be a key, a signature or a connection string."""
-    return _SECRET.search(text) is not None
+    if _SECRET_FIELD.search(text):
+        return True
+    # A long word of small letters alone is a name; keys have capitals and digits among them.
+    return any(
+        re.search("[a-z]", word) and re.search("[A-Z]", word) and re.search("[0-9]", word)
+        for word in _LONG_WORD.findall(text)
+    )
 
 
 def shown(value: Any) -> str:

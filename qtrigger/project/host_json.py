@@ -52,8 +52,13 @@ class HostFile:
     def config(self, findings: Findings, function_schema: Node) -> HostConfig:
         """The configuration for all functions."""
         level = self.tree.at(("logging", "logLevel")) or {}
+        options = self.options("")
+        policy = retry.read(self.tree, ("retry",), function_schema, findings)
+        if policy:
+            tries = options.max_dequeue_count
+            retry.note_product(policy, self.tree, ("retry",), tries, findings)
         return HostConfig(
-            queues=self.options(""),
+            queues=options,
             function_timeout_s=self._seconds("functionTimeout"),
             shutdown_timeout_s=self._seconds("qtrigger", "shutdownTimeout") or 0.0,
             lease_s=self._seconds("qtrigger", "lease") or 0.0,
@@ -62,7 +67,7 @@ class HostFile:
             watch_directories=self._added("watchDirectories"),
             watch_files=self._added("watchFiles"),
             log_levels=dict(level),
-            retry=retry.read(self.tree, ("retry",), function_schema, findings),
+            retry=policy,
         )
 
     def options(self, function: str) -> QueueOptions:

@@ -14,10 +14,10 @@ from typing import Final
 from qtrigger.errors import ProjectError
 from qtrigger.project import function_json, host_json, local_settings, schemas
 from qtrigger.project.definitions import Declaration, Foreign, Scope, define
-from qtrigger.project.findings import Findings, Place, suggest
+from qtrigger.project.findings import Findings, Place, shown, suggest
 from qtrigger.project.host_json import HostFile
 from qtrigger.project.model import FunctionDefinition, HostConfig, Problem, Project
-from qtrigger.project.settings import Setting, layered
+from qtrigger.project.settings import Setting, Settings, layered
 
 _DEVELOPMENT: Final = "development"
 _ENVIRONMENT: Final = "AZURE_FUNCTIONS_ENVIRONMENT"
@@ -56,12 +56,15 @@ def load_project(
     project at all; every other finding is among the project's problems.
     """
     root = root.absolute()
-    folders = function_json.folders(root)
-    script = root / environ.get("PYTHON_SCRIPT_FILE_NAME", _DECORATORS)
-    _check_folder(root, found=bool(folders or decorated) or script.is_file())
+    _check_folder(root)
     findings = Findings()
     local = _local(root, environment, findings)
     settings = layered(environ, local.settings, findings)
+    folders = function_json.folders(root)
+    script = root / (settings.get("PYTHON_SCRIPT_FILE_NAME") or _DECORATORS)
+    if not (folders or decorated or script.is_file()):
+        _check_host_file(root)
+    _note_language(settings, findings)
     host_findings = Findings()
     readable = host_json.read(root, settings, environment, host_findings)
     # Functions are read even beside a broken host.json, so that their findings show with its own.
@@ -95,11 +98,17 @@ def load_project(
     )
 
 
-def _check_folder(root: Path, *, found: bool) -> None:
-    if not root.is_dir():
-        what = "is no folder" if root.exists() else "does not exist"
-        raise ProjectError(f"the project folder {root} {what}")
-    if found or (root / host_json.FILE).is_file():
+def _check_folder(root: Path) -> None:
+    try:
+        next(root.iterdir(), None)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ProjectError(f"the project folder {root} cannot be read: {reason}") from None
+
+
+def _check_host_file(root: Path) -> None:
+    """Raise ProjectError when a folder without any function has no host.json either."""
+    if (root / host_json.FILE).is_file():
         return
     near = [root.parent, *(entry for entry in sorted(root.iterdir()) if entry.is_dir())]
     holding = next((folder for folder in near if (folder / host_json.FILE).is_file()), None)
@@ -123,6 +132,15 @@ def _local(root: Path, environment: str, findings: Findings) -> local_settings.L
             "set what is needed of it in the environment",
         )
     return local_settings.LocalSettings()
+
+
+def _note_language(settings: Settings, findings: Findings) -> None:
+    setting = settings.find("FUNCTIONS_WORKER_RUNTIME")
+    if setting and setting.value.casefold() not in {"", "python"}:
+        findings.warning(
+            f"{setting.name} is {shown(setting.value)}; only Python functions are run here",
+            setting.place,
+        )
 
 
 def _note_environment(setting: Setting, environment: str, findings: Findings) -> None:
@@ -174,22 +192,16 @@ def _add(
     functions: _Functions,
 ) -> None:
     found = define(declaration, scope, findings) if declaration else None
-    if isinstance(found, Foreign):
-        assert declaration is not None
-        functions.not_run.append(name)
-        notice = Findings(name)
-        notice.warning(
-            f'not run here: its trigger is of type "{found.type}"', declaration.tree.place(())
-        )
-        functions.problems.extend(notice.problems)
-    elif found is not None:
+    excluded = _excluded(name, scope)
+    if isinstance(found, FunctionDefinition):
         functions.defined.append(found)
-        functions.problems.extend(findings.problems)
-    elif _excluded(name, scope):
+    elif isinstance(found, Foreign):
+        functions.not_run.append(name)
+    elif excluded:
         functions.excluded.append(name)
-    else:
-        if name not in functions.failed:
-            functions.failed.append(name)
+    elif name not in functions.failed:
+        functions.failed.append(name)
+    if not excluded:
         functions.problems.extend(findings.problems)
 
 

@@ -114,7 +114,7 @@ class FunctionDefinition:
     script_file: Path
     entry_point: str
     source: str
-    bindings: tuple[Mapping[str, Any], ...]
+    bindings: tuple[Mapping[str, Any], ...] = field(repr=False)
     trigger: QueueTrigger
     outputs: tuple[QueueOutput, ...]
     options: QueueOptions

@@ -44,6 +44,20 @@ def read(tree: Tree, at: Path, schema: Node, findings: Findings) -> RetryPolicy 
     return _policy(tree, at, given, schema, findings)
 
 
+def note_product(
+    policy: RetryPolicy, tree: Tree, at: Path, max_dequeue_count: int, findings: Findings
+) -> None:
+    """Say how often a message is tried in all: the policy's tries count once per dequeue."""
+    total = "no end of them"
+    if policy.max_retries >= 0:
+        total = f"{(policy.max_retries + 1) * max_dequeue_count} tries"
+    findings.warning(
+        f"the retry policy multiplies with maxDequeueCount; a message gets {total}",
+        tree.place(at, on_key=True),
+        "Azure does not support retry policies for queue triggers; maxDequeueCount is its own",
+    )
+
+
 def _policy(
     tree: Tree, at: Path, given: dict[str, Any], schema: Node, findings: Findings
 ) -> RetryPolicy | None:

@@ -5,6 +5,7 @@ Owns Azure's rule for a function.json that does not say so. Does not look into t
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -35,7 +36,8 @@ def primary_script(directory: Path, script_file: str | None) -> Path:
 def _declared(directory: Path, script_file: str) -> Path:
     if not script_file.strip() or "\0" in script_file:
         raise ScriptError("scriptFile is empty", "name the file, or leave scriptFile away")
-    script = Path(directory, script_file).resolve()
+    # Normalised as text: following links would lead out of a project that is itself linked to.
+    script = Path(os.path.normpath(directory / script_file))
     if not script.is_file():
         hint = 'folders are separated by "/"' if "\\" in script_file else ""
         raise ScriptError(f"there is no file {shown(script_file)} as scriptFile says", hint)

@@ -61,8 +61,9 @@ def unknown_key(key: str, node: Node, path: Path) -> Fault | None:
     if place := moved.get(key.casefold()):
         return _warning(
             path,
-            f'"{key}" has no effect here; its place is {place}',
-            hint=_nesting(place),
+            f'"{key}" has no effect here; '
+            + (f"its place is {place}" if "." in place else f"{place} is meant"),
+            hint=_nesting(place) if "." in place else "",
             on_key=True,
         )
     rule = node.get("x-unknown")
@@ -143,11 +144,8 @@ def _from_text(text: str, node: Node, types: set[str]) -> Any:
 
 
 def _nesting(place: str) -> str:
-    first, *rest = place.split(".")
-    if not rest:
-        return f'write "{first}"'
     text = "…"
-    for key in reversed([first, *rest]):
+    for key in reversed(place.split(".")):
         text = f'{{ "{key}": {text} }}'
     return f"write {text[2:-2]}"
 
