@@ -14,7 +14,6 @@ from qtrigger.assembly import Assembly, function_spec
 from qtrigger.clock import Clock
 from qtrigger.events import (
     EventSink,
-    FunctionLoadFailed,
     FunctionState,
     HostReady,
     HostStopping,
@@ -78,16 +77,6 @@ class Host:
         began = self._clock.monotonic()
         loaded = await self._load()
         self.failures = loaded.failures
-        for name, failure in loaded.failures.items():
-            self._sink.emit(
-                FunctionLoadFailed(
-                    function=name,
-                    place=failure.place,
-                    message=failure.message,
-                    traceback=failure.traceback,
-                    hint=failure.hint,
-                )
-            )
         self.listeners = tuple(self._assembly.listener(each) for each in self._runnable())
         self._polling = {_start_polling(listener) for listener in self.listeners}
         self._sink.emit(

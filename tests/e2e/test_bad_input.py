@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.e2e.conftest import Service
 
+from tests.e2e.conftest import Service
 from tests.e2e.support import ProjectFolder, qtrigger, running
 
 PLAIN = "def main(msg: str):\n    note(msg)\n"
@@ -29,7 +29,7 @@ def binding(**changes: str) -> str:
     [
         ('{"bindings": [', PLAIN, ["functions/bad/function.json:1"]),
         (binding(connection="Nowhere"), PLAIN, ["bad/function.json", "AzureWebJobsNowhere"]),
-        (binding(queueName="a_b"), PLAIN, ["bad/function.json", "a_b", "letters, digits"]),
+        (binding(queueName="a_b"), PLAIN, ["bad/function.json", "a_b", "underscore"]),
         (binding(), "def main(msg: str)\n    pass\n", ["functions/bad/__init__.py:2"]),
         (binding(), "import nothing_like_it\n", ["nothing_like_it", "bad"]),
     ],

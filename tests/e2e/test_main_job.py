@@ -6,13 +6,20 @@ import signal
 from collections import Counter
 
 import pytest
-from tests.e2e.conftest import Service
 
+from tests.e2e.conftest import Service
 from tests.e2e.support import ProjectFolder, qtrigger, running
 
 PLAIN = """
     def main(msg: str) -> None:
         note(msg)
+"""
+TAKES_A_SECOND = """
+    import time
+    def main(msg: str) -> None:
+        note("began")
+        time.sleep(1)
+        note("ended")
 """
 RAISES = """
     def main(msg: bytes) -> None:
@@ -109,10 +116,7 @@ async def test_a_killed_host_loses_nothing(folder: ProjectFolder, service: Servi
 async def test_the_first_signal_lets_running_functions_finish(
     folder: ProjectFolder, service: Service
 ) -> None:
-    folder.function(
-        "slow",
-        "import time\ndef main(msg: str):\n    note('began')\n    time.sleep(1)\n    note('ended')\n",
-    )
+    folder.function("slow", TAKES_A_SECOND)
     await service.put(folder.queue("slow"), ["x"])
 
     with running(folder, "--log-level", "debug") as host:
@@ -140,7 +144,7 @@ async def test_what_cannot_finish_is_handed_back_and_visible_at_once(
             host.signal(signal.SIGINT)
         assert host.wait(10.0) == 0
 
-    assert await service.visible(folder.queue("slow")) == ["x"]
+    assert await service.texts(folder.queue("slow")) == ["x"]
     assert "handed back" in host.output
 
 

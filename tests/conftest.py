@@ -1,0 +1,24 @@
+"""What several tiers need: one Azurite for the whole run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from qtrigger.clock import SystemClock
+from qtrigger.queues.azurite_find import Machine, find
+from qtrigger.queues.azurite_install import install
+from qtrigger.queues.azurite_process import AzuriteProcess, start_azurite
+
+
+@pytest.fixture(scope="session")
+def azurite() -> Iterator[AzuriteProcess]:
+    """One Azurite for the session, on a free port, its queues in memory; installed if missing."""
+    machine, clock = Machine.here(), SystemClock()
+    found = find(Path(), machine) or asyncio.run(install(machine, print, clock))
+    process = asyncio.run(start_azurite(found, 0, clock, data=None))
+    yield process
+    asyncio.run(process.stop())
