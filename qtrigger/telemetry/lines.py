@@ -151,7 +151,7 @@ def _(event: PollFinished) -> Line:
 def _(event: QueueStateChanged) -> Line:
     level = {"ok": INFO, "missing": WARNING, "unavailable": WARNING}.get(event.state, ERROR)
     again = f" Next try in {event.next_try_s:.1f} s." if event.state != "ok" else ""
-    text = event.message or f"queue {event.queue!r} answers again"
+    text = event.message or f"queue {event.queue!r} is there and answers"
     return Line(
         event=f"queue.{event.state}",
         level=level,
