@@ -128,7 +128,7 @@ def _check_name(declaration: Declaration, findings: Findings) -> None:
 
 def _retry(declaration: Declaration, scope: Scope, findings: Findings) -> RetryPolicy | None:
     tree = declaration.tree
-    own = Findings()
+    own = Findings(declaration.name)
     policy = retry.read(tree, ("retry",), scope.schema, own)
     findings.add(*own.problems)
     if policy is None or own.failed or findings.failed:
