@@ -162,6 +162,7 @@ def _read_functions(
     for declaration in decorated:
         _add(declaration.name, declaration, scope, Findings(declaration.name), functions)
     if decorated:
+        _note_mixed(root, folders, decorated[0], functions)
         return
     clashes = function_json.name_clashes(root, folders)
     for folder in folders:
@@ -173,6 +174,19 @@ def _read_functions(
         else:
             _note_clash(function_json.place(root, folder), first, findings)
         _add(folder.name, declared, scope, findings, functions)
+
+
+def _note_mixed(
+    root: Path, folders: tuple[Path, ...], declared: Declaration, functions: _Functions
+) -> None:
+    findings = Findings()
+    for folder in folders:
+        findings.warning(
+            f"the function is not loaded, since {declared.tree.file} declares functions",
+            function_json.place(root, folder),
+            "a project uses either decorators or function.json",
+        )
+    functions.problems.extend(findings.problems)
 
 
 def _note_clash(place: Place, first: Place, findings: Findings) -> None:

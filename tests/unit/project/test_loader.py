@@ -9,6 +9,7 @@ import pytest
 from qtrigger.errors import ProjectError
 from qtrigger.project.definitions import decorated
 from qtrigger.project.loader import load_project
+from qtrigger.project.model import RetryPolicy
 from tests.unit.project.folder import CONNECTION, OUTPUT, TRIGGER, ProjectFolder, errors, warnings
 
 ENVIRON = {"AzureWebJobsStorage": CONNECTION}
@@ -186,6 +187,27 @@ def test_reported_decorators_pass_the_same_checks_and_replace_folders(
     assert (project.failed, project.not_run) == (("bad",), ("web",))
     (problem,) = errors(project)
     assert (problem.file, problem.line) == ("function_app.py", 12)
+    unread = [problem.file for problem in warnings(project) if "not loaded" in problem.message]
+    assert unread == ["functions/old/function.json"]
+
+
+def test_a_reported_retry_policy_is_read(folder: ProjectFolder) -> None:
+    script = folder.write("function_app.py", "")
+    declared = decorated(
+        name="resize",
+        root=folder.root,
+        script=script,
+        line=3,
+        entry_point="resize",
+        bindings=[TRIGGER],
+        retry={"strategy": "fixedDelay", "maxRetryCount": "2", "delayInterval": "00:00:05"},
+    )
+
+    project = load_project(folder.root, ENVIRON, environment="Production", decorated=[declared])
+
+    assert project.functions[0].retry == RetryPolicy(
+        strategy="fixedDelay", max_retries=2, minimum_s=5.0, maximum_s=5.0
+    )
 
 
 def test_workers_get_the_environment_with_the_local_settings(folder: ProjectFolder) -> None:
