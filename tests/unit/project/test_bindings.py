@@ -71,6 +71,7 @@ def test_without_a_connection_the_default_one_is_meant(folder: ProjectFolder) ->
         ({"connection": "%Nope%"}, 'names the app setting "Nope"', ""),
         ({"name": None}, "name must be letters", ""),
         ({"name": "1st"}, "name must be letters, digits and single underscores", ""),
+        ({"name": "a\n"}, "name must be letters", ""),
         ({"name": "a__b"}, "name must be letters", ""),
         ({"name": "$return"}, 'only a binding of direction "out" can be named $return', ""),
         ({"direction": "out"}, 'direction must be "in", not "out"', ""),

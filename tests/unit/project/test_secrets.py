@@ -124,6 +124,22 @@ def test_host_json_shows_nothing_that_looks_secret(folder: ProjectFolder, value:
     assert_clean(everything(folder))
 
 
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"qtrigger": {"functions": {"resize": {"outputs": KEY, "lease": KEY, KEY: KEY}}}},
+        {KEYED: 1, "Version": KEY},
+    ],
+)
+def test_host_json_shows_nothing_where_it_is_used_either(
+    folder: ProjectFolder, keys: dict[str, Any]
+) -> None:
+    folder.function()
+    folder.host(**keys)
+
+    assert_clean(everything(folder, {"AzureWebJobsStorage": KEYED}))
+
+
 def test_what_looks_secret_is_not_shown_and_names_are() -> None:
     assert "secret" in shown(KEYED)
     assert shown("orders") == '"orders"'
