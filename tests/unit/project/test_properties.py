@@ -54,7 +54,7 @@ values = st.recursive(
     ),
     max_leaves=5,
 )
-bounded = settings(max_examples=50, deadline=None)
+bounded = settings(max_examples=30, deadline=None)
 
 
 @st.composite
