@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 from qtrigger.project import connection_string
 from qtrigger.project.connection_string import ConnectionStringError
@@ -18,10 +19,10 @@ from qtrigger.project.model import Problem
 from qtrigger.project.settings import Setting, Settings
 from qtrigger.queues.account import EMULATOR_ACCOUNT, Account, Sas, SharedKey
 
-DEFAULT = "Storage"
-_PREFIX = "AzureWebJobs"
-_SECTIONS = "ConnectionStrings:"
-_URI_KEYS = ("queueServiceUri", "serviceUri", "endpoint")
+DEFAULT: Final = "Storage"
+_PREFIX: Final = "AzureWebJobs"
+_SECTIONS: Final = "ConnectionStrings:"
+_URI_KEYS: Final = ("queueServiceUri", "serviceUri", "endpoint")
 
 
 class ConnectionUnusable(Exception):

@@ -50,6 +50,15 @@ class Scope:
     schema: Node
     only: frozenset[str]
 
+    def left_out(self, name: str) -> str:
+        """Why the user left the function out, "" when it is wanted."""
+        if self.only:
+            wanted = name.casefold() in self.only
+            return "" if wanted else "not among the functions that were asked for"
+        listed = {one.casefold() for one in self.config.functions}
+        wanted = not listed or name.casefold() in listed
+        return "" if wanted else "not in host.json's list of functions"
+
 
 def decorated(
     *,
@@ -96,7 +105,9 @@ def define(
     found = bindings.read(tree, scope.schema, scope.settings, findings)
     policy = _retry(declaration, scope, findings)
     script = _script(declaration, findings)
-    reason = _disabled(declaration, scope, findings)
+    reason = scope.left_out(declaration.name) or disabling.disabled(
+        declaration.name, tree, scope.settings, findings
+    )
     if findings.failed or found is None or script is None:
         return None
     return FunctionDefinition(
@@ -128,7 +139,7 @@ def _check_name(declaration: Declaration, findings: Findings) -> None:
 
 def _retry(declaration: Declaration, scope: Scope, findings: Findings) -> RetryPolicy | None:
     tree = declaration.tree
-    own = Findings()
+    own = Findings(declaration.name)
     policy = retry.read(tree, ("retry",), scope.schema, own)
     findings.add(*own.problems)
     if policy is None or own.failed or findings.failed:
@@ -153,12 +164,3 @@ def _script(declaration: Declaration, findings: Findings) -> Path | None:
             f"the script cannot be looked for: {error.strerror}", declaration.tree.place(())
         )
     return None
-
-
-def _disabled(declaration: Declaration, scope: Scope, findings: Findings) -> str:
-    if scope.only and declaration.name.casefold() not in scope.only:
-        return "not among the functions that were asked for"
-    names = {name.casefold() for name in scope.config.functions}
-    if not scope.only and names and declaration.name.casefold() not in names:
-        return "not in the list of functions in host.json"
-    return disabling.disabled(declaration.name, declaration.tree, scope.settings, findings)

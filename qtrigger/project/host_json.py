@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from qtrigger.project import durations, files, jsonc, overrides, problems, retry, schemas, timespan
-from qtrigger.project.findings import Findings, Place
+from qtrigger.project.findings import Findings, Place, shown
 from qtrigger.project.model import EffectiveValue, HostConfig, QueueOptions
 from qtrigger.project.schemas import Node
 from qtrigger.project.settings import ENVIRONMENT, Settings
@@ -100,11 +100,11 @@ class HostFile:
         for name in ("shutdownTimeout", "lease", "outputs"):
             yield self._effective("qtrigger", name)
         for function, given in (self.tree.at(_FUNCTIONS) or {}).items():
-            names = dict.fromkeys(given if isinstance(given, dict) else ())
-            if "batchSize" in names:
-                names["newBatchThreshold"] = None
-            for name in names:
-                yield self._effective(*_FUNCTIONS, function, name)
+            known = self.schema["$defs"]["functionOptions"]["properties"]
+            for name in known if isinstance(given, dict) else ():
+                # The threshold follows a function's own batch size; nothing else is implied.
+                if name in given or (name == "newBatchThreshold" and "batchSize" in given):
+                    yield self._effective(*_FUNCTIONS, function, name)
 
     def _own(self, function: str) -> tuple[str, ...]:
         """The path of a function's own options, empty when it has none."""
@@ -152,14 +152,16 @@ class HostFile:
 
 
 def _text(value: Any, node: Node) -> str:
-    """An option's value for people; a faulty one, which is reported elsewhere, as it stands."""
-    if "x-timespan" not in node:
-        return str(value)
-    try:
-        seconds = durations.read(value, node).seconds
-    except durations.DurationError:
-        return str(value)
-    return "no limit" if seconds is None else timespan.spell(seconds)
+    """An option's value for people; a faulty one is reported elsewhere, and shown with care."""
+    if isinstance(value, str) and value in node.get("enum", ()):
+        return value
+    if "x-timespan" in node:
+        try:
+            seconds = durations.read(value, node).seconds
+        except durations.DurationError:
+            return shown(value)
+        return "no limit" if seconds is None else timespan.spell(seconds)
+    return shown(value)
 
 
 def read(root: Path, settings: Settings, environment: str, findings: Findings) -> HostFile | None:

@@ -7,37 +7,21 @@ stop that function. Reads files only; the environment is passed in.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from qtrigger.errors import ProjectError
 from qtrigger.project import function_json, host_json, local_settings, schemas
-from qtrigger.project.definitions import Declaration, Foreign, Scope, define
-from qtrigger.project.findings import Findings, Place, shown, suggest
-from qtrigger.project.host_json import HostFile
-from qtrigger.project.model import FunctionDefinition, HostConfig, Problem, Project
+from qtrigger.project.definitions import Declaration, Scope
+from qtrigger.project.findings import Findings, Place, shown
+from qtrigger.project.functions import Functions, note_strangers
+from qtrigger.project.functions import read as read_functions
+from qtrigger.project.model import Project
 from qtrigger.project.settings import Setting, Settings, layered
 
 _DEVELOPMENT: Final = "development"
 _ENVIRONMENT: Final = "AZURE_FUNCTIONS_ENVIRONMENT"
 _DECORATORS: Final = "function_app.py"
-
-
-@dataclass(slots=True, kw_only=True)
-class _Functions:
-    """The functions found so far, sorted by what became of them."""
-
-    defined: list[FunctionDefinition] = field(default_factory=list)
-    failed: list[str] = field(default_factory=list)
-    not_run: list[str] = field(default_factory=list)
-    excluded: list[str] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        defined = (function.name for function in self.defined)
-        return (*defined, *self.failed, *self.not_run, *self.excluded)
 
 
 def load_project(
@@ -65,14 +49,40 @@ def load_project(
     if not (folders or decorated or script.is_file()):
         _check_host_file(root)
     _note_language(settings, findings)
-    host_findings = Findings()
-    readable = host_json.read(root, settings, environment, host_findings)
-    # Functions are read even beside a broken host.json, so that their findings show with its own.
-    host = readable or host_json.without_file(environment)
+    scope, usable = _scope(root, settings, environment, only, findings)
+    functions = Functions()
+    # Without the local settings every function would only seem to miss its own.
+    if local.usable:
+        functions = read_functions(root, folders, decorated, scope)
+        note_strangers(functions, scope, only, findings)
+    runnable = functions.defined if usable else []
+    return Project(
+        root=root,
+        environment=environment,
+        host=scope.config,
+        settings={**settings.as_environment(), _ENVIRONMENT: environment},
+        functions=tuple(sorted(runnable, key=lambda function: function.name.casefold())),
+        failed=tuple(functions.failed),
+        problems=tuple(dict.fromkeys((*findings.problems, *functions.problems))),
+        not_run=tuple(functions.not_run),
+        blocked=not (usable and local.usable),
+        effective=tuple(scope.host.effective()) if usable else (),
+        decorator_script=script if script.is_file() else None,
+    )
+
+
+def _scope(
+    root: Path, settings: Settings, environment: str, only: Sequence[str], findings: Findings
+) -> tuple[Scope, bool]:
+    """What functions are defined under, and whether host.json can be used.
+
+    Functions are read even beside a broken host.json, so that their findings show with its own.
+    """
+    own = Findings()
+    host = host_json.read(root, settings, environment, own) or host_json.without_file(environment)
     schema = schemas.load(function_json.FILE)
-    config = host.config(host_findings, schema)
-    findings.add(*host_findings.problems)
-    blocked = host_findings.failed or not local.usable
+    config = host.config(own, schema)
+    findings.add(*own.problems)
     scope = Scope(
         settings=settings,
         host=host,
@@ -80,22 +90,7 @@ def load_project(
         schema=schema,
         only=frozenset(name.casefold() for name in only),
     )
-    functions = _Functions()
-    _read_functions(root, folders, decorated, scope, functions)
-    _note_strangers(host, config, only, functions, findings)
-    return Project(
-        root=root,
-        environment=environment,
-        host=config,
-        settings={**settings.as_environment(), _ENVIRONMENT: environment},
-        functions=() if blocked else _sorted(functions.defined),
-        failed=tuple(functions.failed),
-        problems=tuple(dict.fromkeys((*findings.problems, *functions.problems))),
-        not_run=tuple(functions.not_run),
-        blocked=blocked,
-        effective=tuple(host.effective()) if readable else (),
-        decorator_script=script if script.is_file() else None,
-    )
+    return scope, not own.failed
 
 
 def _check_folder(root: Path) -> None:
@@ -150,91 +145,3 @@ def _note_environment(setting: Setting, environment: str, findings: Findings) ->
             setting.place,
             "set it in the environment",
         )
-
-
-def _read_functions(
-    root: Path,
-    folders: tuple[Path, ...],
-    decorated: Sequence[Declaration],
-    scope: Scope,
-    functions: _Functions,
-) -> None:
-    for declaration in decorated:
-        _add(declaration.name, declaration, scope, Findings(declaration.name), functions)
-    if decorated:
-        return
-    clashes = function_json.name_clashes(root, folders)
-    for folder in folders:
-        findings = Findings(folder.name)
-        first = clashes.get(folder.name.casefold())
-        declared = None
-        if first is None:
-            declared = function_json.read(root, folder, findings)
-        else:
-            _note_clash(function_json.place(root, folder), first, findings)
-        _add(folder.name, declared, scope, findings, functions)
-
-
-def _note_clash(place: Place, first: Place, findings: Findings) -> None:
-    if place != first:
-        findings.error(
-            f"a function of this name stands in {first.file} already; neither is run",
-            place,
-            "rename one of the two folders",
-        )
-
-
-def _add(
-    name: str,
-    declaration: Declaration | None,
-    scope: Scope,
-    findings: Findings,
-    functions: _Functions,
-) -> None:
-    found = define(declaration, scope, findings) if declaration else None
-    excluded = _excluded(name, scope)
-    if isinstance(found, FunctionDefinition):
-        functions.defined.append(found)
-    elif isinstance(found, Foreign):
-        functions.not_run.append(name)
-    elif excluded:
-        functions.excluded.append(name)
-    elif name not in functions.failed:
-        functions.failed.append(name)
-    if not excluded:
-        functions.problems.extend(findings.problems)
-
-
-def _excluded(name: str, scope: Scope) -> bool:
-    """Whether the user left this function out, so that its errors are of no interest."""
-    wanted = scope.only or {name.casefold() for name in scope.config.functions}
-    return bool(wanted) and name.casefold() not in wanted
-
-
-def _note_strangers(
-    host: HostFile,
-    config: HostConfig,
-    only: Sequence[str],
-    functions: _Functions,
-    findings: Findings,
-) -> None:
-    """Say which functions are spoken of and do not exist."""
-    known = {name.casefold(): name for name in functions.names}
-    for name, place in host.strangers(known):
-        findings.warning(
-            f'there is no function "{name}" for these options', place, suggest(name, known.values())
-        )
-    for name in only:
-        if name.casefold() not in known:
-            findings.error(f'there is no function "{name}"', hint=suggest(name, known.values()))
-    for index, name in enumerate(config.functions):
-        if name.casefold() not in known:
-            findings.warning(
-                f'there is no function "{name}" as functions says',
-                host.tree.place(("functions", index)),
-                suggest(name, known.values()),
-            )
-
-
-def _sorted(functions: list[FunctionDefinition]) -> tuple[FunctionDefinition, ...]:
-    return tuple(sorted(functions, key=lambda function: function.name.casefold()))

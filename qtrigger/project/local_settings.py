@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from qtrigger.project import files, problems, schemas
-from qtrigger.project.findings import Findings
+from qtrigger.project.findings import Findings, shown
 from qtrigger.project.settings import Setting
 from qtrigger.project.shape import repeated_keys, shape
 from qtrigger.project.tree import Tree
@@ -99,16 +99,18 @@ def _text(tree: Tree, path: tuple[str, ...], value: Any, findings: Findings) -> 
     if not name or "=" in name or "\0" in name:
         findings.warning("a setting needs a name without = in it; skipped", place)
     elif isinstance(value, (dict, list)):
-        findings.error(f'"{name}" must be a text, not {_kind(value)}', place, _flat(name, value))
+        findings.error(
+            f"{shown(name)} must be a text, not {shown(value)}", place, _flat(name, value)
+        )
     elif value is None:
-        findings.warning(f'"{name}" is null; taken as not set', place)
+        findings.warning(f"{shown(name)} is null; taken as not set", place)
     elif isinstance(value, str) and "\0" in value:
-        findings.error(f'"{name}" holds the character U+0000, which no setting can', place)
+        findings.error(f"{shown(name)} holds the character U+0000, which no setting can", place)
     elif isinstance(value, str):
         return value
     else:
         text = _scalar_text(value)
-        findings.warning(f'"{name}" is no text; taken as one, as if in quotes', place)
+        findings.warning(f"{shown(name)} is no text; taken as one, as if in quotes", place)
         return text
     return None
 
@@ -118,10 +120,6 @@ def _scalar_text(value: bool | float) -> str:  # noqa: FBT001 - a value of the f
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
-
-
-def _kind(value: Any) -> str:
-    return "an object" if isinstance(value, dict) else "an array"
 
 
 def _flat(name: str, value: Any) -> str:

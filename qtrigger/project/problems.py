@@ -51,8 +51,6 @@ def expected(node: Node) -> str:
     """What the schema wants of a value, in words: "a whole number from 1 to 32"."""
     if "x-expected" in node:
         return str(node["x-expected"])
-    if "x-timespan" in node:
-        return durations.expected(node)
     if "enum" in node:
         return "one of " + ", ".join(f'"{word}"' for word in node["enum"])
     types = node.get("type", "object")

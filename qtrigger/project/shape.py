@@ -34,7 +34,7 @@ def repeated_keys(tree: Tree) -> list[Fault]:
     return [
         _warning(
             found.path,
-            f'"{found.path[-1]}" stands in line {found.first_line} already; this one counts',
+            f"{shown(found.path[-1])} stands in line {found.first_line} already; this one counts",
             on_key=True,
         )
         for found in tree.document.duplicates
@@ -69,7 +69,10 @@ def unknown_key(key: str, node: Node, path: Path) -> Fault | None:
     rule = node.get("x-unknown")
     if rule == "warn" or (rule == "near" and nearest(key, known)):
         return _warning(
-            path, f'unknown key "{key}"; it has no effect', hint=suggest(key, known), on_key=True
+            path,
+            f"unknown key {shown(key)}; it has no effect",
+            hint=suggest(key, known),
+            on_key=True,
         )
     return None
 

@@ -125,6 +125,14 @@ def test_an_emulator_elsewhere_is_never_started_here(text: str, endpoint: str) -
         (f"AccountName=acme;AccountKey={KEY[:-1]}", "AccountKey is no base64 text"),
         (f"AccountName=Ac_me;AccountKey={KEY}", "3 to 24 small letters and digits"),
         (f"{CONNECTION};AccountKey=AAAA", "twice, with two values"),
+        (
+            f"AccountKey={KEY};QueueEndpoint=https://acme.queue.core.windows.net",
+            "has no AccountName; it has AccountKey, QueueEndpoint",
+        ),
+        (
+            "UseDevelopmentStorage=true;DevelopmentStorageProxyUri=azurite",
+            "DevelopmentStorageProxyUri: the address has no scheme",
+        ),
         ("UseDevelopmentStorage=false", "can only be true"),
         (f"{CONNECTION};QueueEndpoint=acme.queue.core.windows.net", "has no scheme"),
         (f"DefaultEndpointsProtocol=ftp;AccountName=acme;AccountKey={KEY}", "https or http"),

@@ -130,6 +130,13 @@ def test_the_addresses_scheme_is_needed() -> None:
     assert hint == f"write it as {URI}"
 
 
+def test_an_old_name_of_the_address_is_taken_with_a_word() -> None:
+    resolved = found("Q", Q__endpoint=URI)
+
+    assert resolved.account.endpoint == URI
+    assert "old name" in resolved.warnings[0].message
+
+
 @pytest.mark.parametrize("uri", ["http://127.0.0.1:10001/devstoreaccount1", "http://azurite/x"])
 def test_an_identity_needs_tls_everywhere(uri: str) -> None:
     assert "https only" in refused("Q", Q__queueServiceUri=uri)[0]

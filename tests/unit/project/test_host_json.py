@@ -139,6 +139,7 @@ def test_development_polls_more_often_unless_the_file_says_otherwise(
         ("maxPollingInterval", 50, 'at least "00:00:00.1"'),
         ("maxPollingInterval", "5s", '"5s" is no duration'),
         ("maxPollingInterval", True, "must be a duration"),
+        ("maxPollingInterval", float("nan"), "must be a duration"),
         ("visibilityTimeout", "-00:00:01", "must be a duration"),
         ("visibilityTimeout", "7.00:00:01", 'to "7.00:00:00"'),
         ("visibilityTimeout", 30, "not the number 30"),
@@ -379,14 +380,17 @@ def test_a_functions_own_batch_size_brings_its_own_threshold(folder: ProjectFold
 def test_a_fault_in_a_functions_options_stops_that_function_alone(folder: ProjectFolder) -> None:
     folder.function("a")
     folder.function("b")
-    folder.host(qtrigger={"functions": {"A": {"batchSize": 99}}})
+    folder.host(qtrigger={"functions": {"A": {"batchSize": 99, "visibilityTimeout": "5m"}}})
 
     project = folder.load()
 
     assert [function.name for function in project.functions] == ["b"]
     assert project.failed == ("a",)
-    (problem,) = errors(project)
+    problem, _ = errors(project)
     assert (problem.function, problem.file) == ("a", "host.json")
+    assert ("qtrigger.functions.A.batchSize", "99") in {
+        (one.key, one.value) for one in project.effective
+    }
     assert "qtrigger.functions.A.batchSize must be a whole number from 1 to 32" in problem.message
 
 

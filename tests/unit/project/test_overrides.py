@@ -118,6 +118,15 @@ def test_arrays_are_overridden_by_index(folder: ProjectFolder) -> None:
     assert enabled == ["b", "c"]
 
 
+def test_an_override_of_a_file_that_is_no_object_does_no_harm(folder: ProjectFolder) -> None:
+    folder.write("host.json", "[]")
+
+    project = load(folder, **{f"{QUEUES}batchSize": "4"})
+
+    assert project.blocked
+    assert "version is missing" in errors(project)[0].message
+
+
 def test_a_functions_own_option_can_be_overridden(folder: ProjectFolder) -> None:
     folder.function("resize")
     folder.host(qtrigger={"functions": {"Resize": {"batchSize": 8}}})
