@@ -1,4 +1,4 @@
-"""What several tiers need: one Azurite for the whole run."""
+"""What several tiers need: one Azurite for the whole run, and Hypothesis without its deadline."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from qtrigger.clock import SystemClock
 from qtrigger.queues.azurite_find import Machine, find
 from qtrigger.queues.azurite_install import install
 from qtrigger.queues.azurite_process import AzuriteProcess, start_azurite
+
+settings.register_profile("qtrigger", deadline=None)
+settings.load_profile("qtrigger")
 
 
 @pytest.fixture(scope="session")

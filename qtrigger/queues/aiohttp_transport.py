@@ -6,6 +6,7 @@ looked up once: aiohttp's own look-up (`trust_env`) costs two thread hops on eve
 
 from __future__ import annotations
 
+import os
 import ssl
 from collections.abc import Mapping
 from urllib.parse import urlsplit
@@ -71,6 +72,8 @@ class AiohttpTransport:
     def _open(self) -> aiohttp.ClientSession:
         if self._closed:
             raise NoAnswer(Silence.CLOSED)
+        if self._proxy is not None and not self._proxy.startswith(("http://", "https://")):
+            raise NoAnswer(Silence.PROXY, f"{_bare(self._proxy)}: no HTTP proxy")
         if self._session is None:
             # Made here and not at import or construction: a session belongs to a running loop,
             # and SSL_CERT_FILE is read now.
@@ -99,17 +102,15 @@ class AiohttpTransport:
             case TimeoutError():
                 reason, detail = Silence.TIMED_OUT, f"{timeout_s:g} s"
             case aiohttp.ClientConnectorCertificateError():
-                reason, detail = Silence.UNTRUSTED, _reason(error.certificate_error)
+                reason = Silence.UNTRUSTED
             case aiohttp.ClientConnectorDNSError() | aiohttp.InvalidURL():
                 reason, detail = Silence.UNKNOWN_HOST, ""
             case aiohttp.ClientProxyConnectionError() | aiohttp.ClientHttpProxyError():
                 reason, detail = Silence.PROXY, f"{_bare(self._proxy)}: {_reason(error)}"
             case aiohttp.ClientConnectorSSLError():
-                reason, detail = Silence.NO_TLS, _reason(error.os_error)
+                reason = Silence.NO_TLS
             case aiohttp.ClientConnectorError():
-                reason, detail = Silence.REFUSED, _reason(error.os_error)
-            case ValueError() if self._proxy is not None:
-                reason, detail = Silence.PROXY, f"{_bare(self._proxy)}: no HTTP proxy's address"
+                reason = Silence.REFUSED
         return NoAnswer(reason, detail)
 
 
@@ -162,11 +163,20 @@ def _bare(proxy: str | None) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    """The system's own words, without the address that aiohttp puts around them."""
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return error.verify_message
-    if isinstance(error, aiohttp.ClientHttpProxyError):
-        return f"answered {error.status}"
-    if isinstance(error, OSError):
-        return error.strerror or type(error).__name__
-    return type(error).__name__
+    """The system's own words, without the address that libraries put around them."""
+    match error:
+        case (
+            aiohttp.ClientConnectorCertificateError(certificate_error=inner)
+            | aiohttp.ClientConnectorError(os_error=inner)
+        ):
+            return _reason(inner)
+        case ssl.SSLCertVerificationError():
+            return error.verify_message
+        case aiohttp.ClientHttpProxyError(status=status):
+            return f"answered {status}"
+        case ssl.SSLError(reason=str(reason)):
+            return reason.replace("_", " ").lower()
+        case OSError(errno=int(number)) if number > 0:
+            return os.strerror(number)
+        case _:
+            return type(error).__name__

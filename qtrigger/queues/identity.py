@@ -7,7 +7,7 @@ within a deadline. Which credential fetches it is `credentials`'.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from qtrigger.clock import Clock
 from qtrigger.errors import AccessDenied, QueueError, QueueUnavailable
@@ -22,6 +22,11 @@ FETCH_TIMEOUT_S = 10.0
 RETRY_REFRESH_S = 30.0
 
 
+async def _build_aside(identity: Identity) -> TokenCredential:
+    # The import alone would hold up every lease of the process.
+    return await asyncio.to_thread(build_credential, identity)
+
+
 class IdentityTokens:
     """The current token of one identity."""
 
@@ -30,7 +35,7 @@ class IdentityTokens:
         identity: Identity,
         clock: Clock,
         *,
-        build: Callable[[Identity], TokenCredential] = build_credential,
+        build: Callable[[Identity], Awaitable[TokenCredential]] = _build_aside,
     ) -> None:
         self._identity = identity
         self._clock = clock
@@ -70,7 +75,7 @@ class IdentityTokens:
 
     def _fetched(self, task: asyncio.Task[Token | QueueError]) -> None:
         self._fetching = None
-        if task.cancelled():
+        if task.cancelled():  # before it began
             return
         outcome = task.result()
         wait = RETRY_REFRESH_S
@@ -83,13 +88,16 @@ class IdentityTokens:
         try:
             async with self._clock.timeout(FETCH_TIMEOUT_S):
                 if self._credential is None:
-                    self._credential = await asyncio.to_thread(self._build, self._identity)
+                    self._credential = await self._build(self._identity)
                 return await self._credential.get_token(SCOPE)
         except TimeoutError:
             return QueueUnavailable(
                 f"no token for the identity ({self._identity.kind}) within "
                 f"{FETCH_TIMEOUT_S:g} s: its issuer does not answer"
             )
+        except asyncio.CancelledError:
+            # By `close` alone; an answer, since those who wait for one were not cancelled.
+            return QueueUnavailable("the connection has been closed while a token was fetched")
         except Exception as error:  # noqa: BLE001 - the SDK's own tree is not to be imported here
             return self._classified(error)
 

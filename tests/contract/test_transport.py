@@ -1,0 +1,287 @@
+"""Real sockets that misbehave: each ends in time, as one of our errors that says what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from qtrigger.clock import SystemClock
+from qtrigger.errors import QueueUnavailable
+from qtrigger.queues.account import EMULATOR_KEY, Account, SharedKey
+from qtrigger.queues.aiohttp_transport import AiohttpTransport
+from qtrigger.queues.rest import RestQueueClient, RestQueueService
+from qtrigger.queues.transport import MAX_ANSWER_BYTES, NoAnswer, Silence
+
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+HEAD = b"HTTP/1.1 200 OK\r\nx-ms-version: 2021-12-02\r\nContent-Type: application/xml\r\n"
+EMPTY = b"<QueueMessagesList/>"
+
+
+@asynccontextmanager
+async def listening(serve: Serve, tls: ssl.SSLContext | None = None) -> AsyncIterator[int]:
+    """A server on a free port; each connection is served until the test is over."""
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await serve(reader, writer)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(connected, "127.0.0.1", 0, ssl=tls)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+
+
+@asynccontextmanager
+async def queue_at(endpoint: str, timeout_s: float = 5.0) -> AsyncIterator[RestQueueClient]:
+    account = Account(
+        name="acme", endpoint=endpoint, credential=SharedKey(account="acme", key=EMULATOR_KEY)
+    )
+    service = RestQueueService(account, SystemClock(), timeout_s=timeout_s)
+    yield service.queue("orders")
+    await service.close()
+
+
+async def read_request(reader: asyncio.StreamReader) -> bytes:
+    return await reader.readuntil(b"\r\n\r\n")
+
+
+def chunked(body: bytes) -> bytes:
+    return b"%x\r\n%s\r\n" % (len(body), body)
+
+
+async def test_nothing_listens() -> None:
+    async with listening(read_request) as port:  # type: ignore[arg-type]  # only for a free port
+        pass
+    async with queue_at(f"http://127.0.0.1:{port}/acme") as queue:
+        with pytest.raises(QueueUnavailable, match=r"refused; is the emulator running\?"):
+            await queue.receive(1, 30)
+
+
+async def test_an_unknown_host() -> None:
+    async with queue_at("http://acme.queue.invalid") as queue:
+        with pytest.raises(QueueUnavailable, match="is it spelt right"):
+            await queue.receive(1, 30)
+
+
+async def test_a_server_that_never_answers_is_left_at_the_deadline() -> None:
+    async def silent(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+
+    async with (
+        listening(silent) as port,
+        queue_at(f"http://127.0.0.1:{port}/acme", timeout_s=0.2) as queue,
+    ):
+        with pytest.raises(QueueUnavailable, match=r"did not answer within 0\.2 s"):
+            await queue.receive(1, 30)
+
+
+async def test_a_server_that_dribbles_is_left_at_the_deadline_too() -> None:
+    async def dribbling(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        writer.write(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
+        while True:
+            writer.write(chunked(b" "))
+            await writer.drain()
+            await SystemClock().sleep(0.02)
+
+    async with (
+        listening(dribbling) as port,
+        queue_at(f"http://127.0.0.1:{port}/acme", timeout_s=0.2) as queue,
+    ):
+        with pytest.raises(QueueUnavailable, match="did not answer within"):
+            await queue.receive(1, 30)
+
+
+@pytest.mark.parametrize(
+    "cut", [b"", b"HTTP/1.1 200 OK\r\n", HEAD + b"Content-Length: 99\r\n\r\n<Queue", b"SSH-2.0\r\n"]
+)
+async def test_a_broken_off_answer(cut: bytes) -> None:
+    async def cutting(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        writer.write(cut)
+
+    async with listening(cutting) as port, queue_at(f"http://127.0.0.1:{port}/acme") as queue:
+        with pytest.raises(QueueUnavailable, match="broke off"):
+            await queue.receive(1, 30)
+
+
+async def test_an_answer_without_end_is_bounded() -> None:
+    async def flooding(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        writer.write(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
+        while True:
+            writer.write(chunked(b" " * 1_048_576))
+            await writer.drain()
+
+    async with listening(flooding) as port, queue_at(f"http://127.0.0.1:{port}/acme") as queue:
+        with pytest.raises(QueueUnavailable, match=f"more than {MAX_ANSWER_BYTES:,} bytes"):
+            await queue.receive(1, 30)
+
+
+async def test_a_chunked_answer_is_read_in_full_and_the_connection_kept() -> None:
+    connections = 0
+
+    async def keeping(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        while True:
+            await read_request(reader)
+            parts = chunked(EMPTY[:7]) + chunked(EMPTY[7:]) + b"0\r\n\r\n"
+            writer.write(HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + parts)
+
+    async with listening(keeping) as port, queue_at(f"http://127.0.0.1:{port}/acme") as queue:
+        for _ in range(5):
+            assert list(await queue.receive(1, 30)) == []
+
+    assert connections == 1
+
+
+async def test_redirects_are_not_followed() -> None:
+    async def redirecting(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        writer.write(
+            b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"
+        )
+
+    async with listening(redirecting) as port, queue_at(f"http://127.0.0.1:{port}/acme") as queue:
+        with pytest.raises(QueueUnavailable, match="status 302"):
+            await queue.receive(1, 30)
+
+
+async def test_a_signature_and_path_go_out_as_they_were_signed() -> None:
+    seen: list[bytes] = []
+
+    async def noting(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append(await read_request(reader))
+        writer.write(b"HTTP/1.1 204 No Content\r\nx-ms-version: 2021-12-02\r\n\r\n")
+
+    async with listening(noting) as port, queue_at(f"http://127.0.0.1:{port}/acme") as queue:
+        await queue.delete("1b-c", "a+b/c=d e")
+
+    (line, *headers) = seen[0].decode().split("\r\n")
+    names = {header.partition(":")[0].lower() for header in headers if header}
+    assert line == "DELETE /acme/orders/messages/1b-c?popreceipt=a%2Bb%2Fc%3Dd%20e HTTP/1.1"
+    assert {"authorization", "x-ms-date", "x-ms-version", "user-agent"} <= names
+    assert "content-type" not in names
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """A self-signed certificate for 127.0.0.1 with its key, in one file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    now = dt.datetime.now(dt.UTC)
+    host = x509.SubjectAlternativeName([x509.DNSName("localhost")])
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - dt.timedelta(hours=1))
+        .not_valid_after(now + dt.timedelta(hours=1))
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(host, critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    path = tmp_path / "cert.pem"
+    path.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+        + made.public_bytes(serialization.Encoding.PEM)
+    )
+    return path
+
+
+def tls_with(certificate: Path) -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate)
+    return context
+
+
+async def answering(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await read_request(reader)
+    writer.write(HEAD + b"Content-Length: %d\r\n\r\n%s" % (len(EMPTY), EMPTY))
+
+
+async def test_a_certificate_of_an_unknown_authority_names_the_cure(certificate: Path) -> None:
+    async with (
+        listening(answering, tls_with(certificate)) as port,
+        queue_at(f"https://localhost:{port}/acme") as queue,
+    ):
+        with pytest.raises(QueueUnavailable, match=r"self.signed certificate.*SSL_CERT_FILE"):
+            await queue.receive(1, 30)
+
+
+async def test_the_cure_works(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    async with (
+        listening(answering, tls_with(certificate)) as port,
+        queue_at(f"https://localhost:{port}/acme") as queue,
+    ):
+        assert list(await queue.receive(1, 30)) == []
+
+
+async def test_a_server_without_tls_is_called_so() -> None:
+    async def plain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(100)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+
+    async with listening(plain) as port, queue_at(f"https://127.0.0.1:{port}/acme") as queue:
+        with pytest.raises(QueueUnavailable, match="does not speak TLS"):
+            await queue.receive(1, 30)
+
+
+@pytest.mark.parametrize(
+    ("proxy", "says"),
+    [
+        ("http://user:pa55@127.0.0.1:1", "127.0.0.1:1: "),
+        ("socks5://user:pa55@127.0.0.1:1", "127.0.0.1:1: no HTTP proxy"),
+    ],
+)
+async def test_a_proxy_that_fails_is_named_without_its_password(proxy: str, says: str) -> None:
+    transport = AiohttpTransport("http://acme.queue.invalid", SystemClock(), proxy=proxy)
+
+    with pytest.raises(NoAnswer) as failure:
+        await transport.request("GET", "/", {}, b"", 5)
+    await transport.close()
+
+    assert failure.value.reason is Silence.PROXY
+    assert says in failure.value.detail
+    assert "pa55" not in str(failure.value)
+
+
+async def test_a_proxy_gets_the_whole_address() -> None:
+    seen: list[bytes] = []
+
+    async def proxying(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append(await read_request(reader))
+        writer.write(HEAD + b"Content-Length: 0\r\n\r\n")
+
+    async with listening(proxying) as port:
+        transport = AiohttpTransport(
+            "http://acme.queue.invalid", SystemClock(), proxy=f"http://127.0.0.1:{port}"
+        )
+        response = await transport.request("GET", "/orders?comp=metadata", {}, b"", 5)
+        await transport.close()
+
+    assert response.status == 200
+    assert seen[0].startswith(b"GET http://acme.queue.invalid/orders?comp=metadata HTTP/1.1\r\n")

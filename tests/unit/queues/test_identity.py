@@ -1,0 +1,228 @@
+"""When tokens are fetched, and what a failure to fetch one means."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+import pytest
+
+from qtrigger.errors import AccessDenied, QueueUnavailable
+from qtrigger.queues.account import Identity
+from qtrigger.queues.credentials import TokenCredential, build_credential
+from qtrigger.queues.identity import IdentityTokens
+from qtrigger.testing.clock import ManualClock
+
+IDENTITY = Identity(kind="clientsecret", client_secret="s3cret")
+
+
+@dataclass(frozen=True)
+class Token:
+    token: str
+    expires_on: int
+
+
+class Issuer:
+    """A credential whose tokens last an hour, and which can be slow or fail."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        self.clock = clock
+        self.fetches = 0
+        self.takes_s = 0.0
+        self.error: Exception | None = None
+        self.closed = False
+
+    async def get_token(self, *scopes: str) -> Token:
+        assert scopes == ("https://storage.azure.com/.default",)
+        self.fetches += 1
+        number = self.fetches
+        if self.takes_s:
+            await self.clock.sleep(self.takes_s)
+        if self.error is not None:
+            raise self.error
+        return Token(f"token-{number}", int(self.clock.utcnow().timestamp()) + 3600)
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def issuer(clock: ManualClock) -> Issuer:
+    return Issuer(clock)
+
+
+@pytest.fixture
+def tokens(clock: ManualClock, issuer: Issuer) -> IdentityTokens:
+    async def at_once(_identity: Identity) -> TokenCredential:
+        return issuer
+
+    return IdentityTokens(IDENTITY, clock, build=at_once)
+
+
+async def test_a_token_is_fetched_once_and_kept(tokens: IdentityTokens, issuer: Issuer) -> None:
+    assert await tokens.get() == "token-1"
+    assert await tokens.get() == "token-1"
+    assert issuer.fetches == 1
+
+
+async def test_callers_at_the_same_moment_share_one_fetch(
+    clock: ManualClock, tokens: IdentityTokens, issuer: Issuer
+) -> None:
+    issuer.takes_s = 1
+
+    got = await clock.run(asyncio.gather(*[tokens.get() for _ in range(10)]))
+
+    assert got == ["token-1"] * 10
+    assert issuer.fetches == 1
+
+
+async def test_a_refresh_comes_five_minutes_early_and_nobody_waits_for_it(
+    clock: ManualClock, tokens: IdentityTokens, issuer: Issuer
+) -> None:
+    await tokens.get()
+    await clock.advance(3299)
+    assert await tokens.get() == "token-1"
+    assert issuer.fetches == 1
+
+    await clock.advance(1)
+    issuer.takes_s = 1
+    assert await tokens.get() == "token-1"
+    await clock.advance(1)
+
+    assert await tokens.get() == "token-2"
+    assert issuer.fetches == 2
+
+
+async def test_a_failed_refresh_keeps_the_old_token_while_it_holds(
+    clock: ManualClock, tokens: IdentityTokens, issuer: Issuer
+) -> None:
+    await tokens.get()
+    issuer.error = OSError("down")
+    await clock.advance(3300)
+
+    for _ in range(9):
+        assert await tokens.get() == "token-1"
+        await clock.advance(30)
+    assert issuer.fetches == 1 + 9
+
+    await clock.advance(31)
+    with pytest.raises(AccessDenied, match="down"):
+        await tokens.get()
+
+
+async def test_an_issuer_that_does_not_answer_is_given_ten_seconds(
+    clock: ManualClock, tokens: IdentityTokens, issuer: Issuer
+) -> None:
+    issuer.takes_s = 3600
+
+    with pytest.raises(QueueUnavailable, match="within 10 s"):
+        await clock.run(tokens.get())
+
+    assert clock.monotonic() == 10
+
+
+async def test_a_failure_is_one_line_without_the_secret(
+    tokens: IdentityTokens, issuer: Issuer
+) -> None:
+    issuer.error = ValueError("\nthe secret s3cret is wrong\nand a long story")
+
+    with pytest.raises(AccessDenied) as denied:
+        await tokens.get()
+
+    assert str(denied.value) == (
+        "no token for the identity (clientsecret): the secret *** is wrong"
+    )
+
+
+async def test_an_unreachable_issuer_is_unavailable_not_denied(
+    tokens: IdentityTokens, issuer: Issuer
+) -> None:
+    class ServiceRequestError(Exception):
+        """Named as the SDK's, whose tree is recognised by name."""
+
+    issuer.error = ServiceRequestError("cannot connect")
+
+    with pytest.raises(QueueUnavailable, match="cannot be reached"):
+        await tokens.get()
+
+
+async def test_a_caller_that_goes_takes_nothing_from_the_others(
+    clock: ManualClock, tokens: IdentityTokens, issuer: Issuer
+) -> None:
+    issuer.takes_s = 1
+    impatient = asyncio.create_task(tokens.get())
+    patient = asyncio.create_task(tokens.get())
+    await asyncio.sleep(0)
+
+    impatient.cancel()
+
+    assert await clock.run(patient) == "token-1"
+
+
+async def test_closing_ends_a_fetch_under_way(tokens: IdentityTokens, issuer: Issuer) -> None:
+    issuer.takes_s = 3600
+    waiting = asyncio.create_task(tokens.get())
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+    await tokens.close()
+
+    assert issuer.closed
+    with pytest.raises(QueueUnavailable, match="closed"):
+        await waiting
+
+
+@pytest.mark.parametrize(
+    ("identity", "credential"),
+    [
+        (Identity(kind="default"), "DefaultAzureCredential"),
+        (Identity(kind="managedidentity"), "ManagedIdentityCredential"),
+        (Identity(kind="managedidentity", client_id="c"), "ManagedIdentityCredential"),
+        (
+            Identity(kind="managedidentity", managed_identity_object_id="o"),
+            "ManagedIdentityCredential",
+        ),
+        (
+            Identity(kind="workloadidentity", tenant_id="t", client_id="c", token_file="/f"),
+            "WorkloadIdentityCredential",
+        ),
+        (
+            Identity(kind="clientsecret", tenant_id="t", client_id="c", client_secret="s"),
+            "ClientSecretCredential",
+        ),
+        (
+            Identity(kind="managedidentityasfederatedidentity", tenant_id="t", client_id="c"),
+            "FederatedCredential",
+        ),
+    ],
+)
+async def test_each_kind_has_its_credential(identity: Identity, credential: str) -> None:
+    built = build_credential(identity)
+
+    assert type(built).__name__ == credential
+    await built.close()
+
+
+@pytest.mark.parametrize(
+    "identity",
+    [
+        Identity(kind="workloadidentity"),
+        Identity(kind="clientsecret"),
+        Identity(kind="managedidentityasfederatedidentity", azure_cloud="moon"),
+        Identity(kind="managedidentity", client_id="c", managed_identity_object_id="o"),
+        Identity(kind="astrology"),
+    ],
+)
+def test_settings_that_do_not_fit_together_are_refused(
+    identity: Identity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AZURE_TENANT_ID", raising=False)
+    monkeypatch.delenv("AZURE_CLIENT_ID", raising=False)
+
+    with pytest.raises(ValueError, match=r"."):
+        build_credential(identity)
