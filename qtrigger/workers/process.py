@@ -8,24 +8,23 @@ process has ended, so that a message never becomes visible beside its own old ru
 from __future__ import annotations
 
 import asyncio
-import logging
 import socket
-from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from qtrigger.clock import Clock, Timer
+from qtrigger.clock import Clock
 from qtrigger.errors import WorkerStartError
-from qtrigger.events import EventSink, UserLog
+from qtrigger.events import EventSink
 from qtrigger.invocation import Interrupted, Invocation, Ran
 from qtrigger.workers import answers
 from qtrigger.workers.link import Link
 from qtrigger.workers.pooled import LoadCrash
-from qtrigger.workers.python.wire import VERSION, Header, WireError
+from qtrigger.workers.python.wire import VERSION, Header
 from qtrigger.workers.spawn import Process, spawn
 from qtrigger.workers.underway import Underway
+from qtrigger.workers.usertext import UserText
 from qtrigger.workers.worker import FunctionSpec, Loaded, LoadFailure
 
 ENTRY = Path(__file__).with_name("python") / "__main__.py"
@@ -69,14 +68,11 @@ class PythonWorker:
         self._root = root
         self._env = env
         self._clock = clock
-        self._events = events
         self._deadlines = deadlines or Deadlines()
         self._underway = Underway(clock, ask=self._ask, give_up=self._retire)
         self._accepting = False
         self._ours = False  # we are ending it, or have
-        self._importing = ""
-        self._note: Timer | None = None
-        self._last_lines: deque[str] = deque(maxlen=5)
+        self._text = UserText(clock, events, note_after_s=self._deadlines.load_note_s)
         self._broke = ""  # how it ended when it is not for the process itself to say
         self._broken = asyncio.Event()
         self._closed = asyncio.Event()
@@ -117,6 +113,8 @@ class PythonWorker:
 
     async def start(self, functions: Sequence[FunctionSpec]) -> Loaded:
         """See `Worker`. Raises LoadCrash when importing one function ended the process."""
+        # Before the process exists: its first frame may be here before we are back.
+        self._stage = asyncio.get_running_loop().create_future()
         try:
             await self._spawn()
             hello = await self._next("hello", self._deadlines.start_s)
@@ -125,13 +123,14 @@ class PythonWorker:
                     f"the worker process speaks version {hello['version']} of the protocol, "
                     f"not {VERSION}"
                 )
+            self._stage = asyncio.get_running_loop().create_future()
             self._send(answers.load_request(self._root, functions))
             ready = await self._next("ready", self._deadlines.load_s)
             self._accepting = True
             return answers.loaded(ready)
         finally:
             self._stage = None
-            self._cancel_note()
+            self._text.loaded()
             if not self._accepting:
                 await self._end()
 
@@ -140,11 +139,7 @@ class PythonWorker:
         if not self._accepting:
             return answers.every(invocation, Interrupted(), 0.0)
         run = self._underway.begin(invocation)
-        try:
-            self._send(*answers.invoke_request(run.number, invocation))
-        except WireError:
-            self._underway.forget(run)
-            raise
+        self._send(*answers.invoke_request(run.number, invocation))
         try:
             return await run.future
         except asyncio.CancelledError:
@@ -175,7 +170,7 @@ class PythonWorker:
     async def _spawn(self) -> None:
         ours, childs = socket.socketpair()
         ours.settimeout(0.0)
-        process = Process(self._clock, self._on_line, self._broken.set)
+        process = Process(self._clock, self._text.on_line, self._broken.set)
         command = [str(self._interpreter), "-X", "utf8", "-u", str(ENTRY), str(childs.fileno())]
         env = {
             **self._env,
@@ -198,8 +193,8 @@ class PythonWorker:
 
     async def _next(self, kind: str, within_s: float) -> Header:
         """The next frame of the handshake."""
-        self._stage = asyncio.get_running_loop().create_future()
-        if self._ended.is_set():
+        assert self._stage is not None
+        if self._ended.is_set() and not self._stage.done():
             raise self._start_error(f"it ended with {self.how}")
         try:
             async with self._clock.timeout(within_s):
@@ -211,11 +206,11 @@ class PythonWorker:
         return header
 
     def _start_error(self, what: str, *, again: bool = True) -> WorkerStartError:
-        last = "".join(f"\n  {line}" for line in self._last_lines)
-        if self._importing:
-            message = f"the worker process failed while importing it: {what}{last}"
-            return LoadCrash(self._importing, LoadFailure(message=message), again=again)
-        return WorkerStartError(f"{self._interpreter}: the worker process: {what}{last}")
+        what += self._text.last_words
+        if self._text.importing:
+            message = f"the worker process failed while importing it: {what}"
+            return LoadCrash(self._text.importing, LoadFailure(message=message), again=again)
+        return WorkerStartError(f"{self._interpreter}: the worker process: {what}")
 
     async def _watch(self) -> None:
         """Wait for the end of the process, for whatever reason, and answer what is open."""
@@ -276,61 +271,17 @@ class PythonWorker:
         if kind == "result":
             self._underway.answer(header["id"], header["ends"], blob, header.get("took", 0.0))
         elif kind == "log":
-            self._on_log(header)
+            self._text.on_log(header)
         elif kind == "left":
             self._underway.left(header["id"], header["left"])
         elif kind == "deaf":
             self._underway.deaf(header["id"])
         elif kind == "loading":
-            self._on_loading(header["function"])
+            self._text.on_loading(header["function"])
         elif self._stage is not None and not self._stage.done():
-            self._importing = ""
             self._stage.set_result(header)
 
     def _on_closed(self, broke: str) -> None:
         self._broke = broke
         self._closed.set()
         self._broken.set()
-
-    def _on_loading(self, function: str) -> None:
-        self._importing = function
-        self._cancel_note()
-        after_s = self._deadlines.load_note_s
-        text = f"importing it takes longer than {after_s:g} s"
-        self._note = self._clock.call_later(
-            after_s, lambda: self._log(function, logging.WARNING, "qtrigger.worker", text)
-        )
-
-    def _cancel_note(self) -> None:
-        if self._note is not None:
-            self._note.cancel()
-
-    def _on_log(self, header: Header) -> None:
-        function, invocation_id, message_id = header.get("scope", ("", "", ""))
-        self._events.emit(
-            UserLog(
-                function=function,
-                invocation_id=invocation_id,
-                message_id=message_id,
-                level=header["level"],
-                logger=header["logger"],
-                message=header["text"],
-            )
-        )
-
-    def _on_line(self, stream: str, line: str) -> None:
-        """A line from below Python, or from before it was ready."""
-        self._last_lines.append(line)
-        self._log("", logging.INFO if stream == "stdout" else logging.WARNING, stream, line)
-
-    def _log(self, function: str, level: int, logger: str, text: str) -> None:
-        self._events.emit(
-            UserLog(
-                function=function,
-                invocation_id="",
-                message_id="",
-                level=level,
-                logger=logger,
-                message=text,
-            )
-        )

@@ -19,6 +19,7 @@ from qtrigger.errors import WorkerStartError
 
 KILL_AFTER_S = 2.0
 GONE_WITHIN_S = 5.0
+SILENT_WITHIN_S = 0.5
 MAX_LINE = 32 * 1024
 
 OnLine = Callable[[str, str], None]
@@ -35,6 +36,7 @@ class Process(asyncio.SubprocessProtocol):
         self._partial = {1: b"", 2: b""}
         self._transport: asyncio.SubprocessTransport | None = None
         self._exited = asyncio.Event()
+        self._silent = asyncio.Event()
 
     @property
     def pid(self) -> int:
@@ -70,6 +72,8 @@ class Process(asyncio.SubprocessProtocol):
             await self.wait(KILL_AFTER_S)
         self.signal_group(signal.SIGKILL)
         await self.wait(GONE_WITHIN_S)
+        # Its last lines; a process that left the group may hold the pipes open for longer.
+        await self._clock.wait(self._silent, SILENT_WITHIN_S)
         self.close()
 
     def signal_group(self, number: signal.Signals) -> None:
@@ -108,6 +112,10 @@ class Process(asyncio.SubprocessProtocol):
         """See asyncio.SubprocessProtocol."""
         self._exited.set()
         self._on_exit()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See asyncio.SubprocessProtocol: it has ended, and both pipes are closed."""
+        self._silent.set()
 
     def _line(self, fd: int, line: bytes) -> None:
         name = "stdout" if fd == 1 else "stderr"

@@ -65,10 +65,6 @@ class Underway:
             run.timer = self._clock.call_later(invocation.timeout_s, partial(self._over, run))
         return run
 
-    def forget(self, run: Open) -> None:
-        """Drop one that was never sent."""
-        self._close(run)
-
     def answer(self, number: int, ends: list[dict[str, Any]], blob: bytes, took_s: float) -> None:
         """The process has answered."""
         run = self._open[number]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 _ESCAPES = {
@@ -21,6 +22,14 @@ _ESCAPES = {
     **{chr(code): f"\\u{code:04x}" for code in (*range(8), 11, *range(14, 32))},
     **{chr(code): f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)},
 }
+_NAME = re.compile(r"[A-Za-z0-9_$]+")
+_PIECE = re.compile(
+    r"""\s+ | //[^\n]* | /\*.*?\*/
+    | "(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*'
+    | [{}\[\]:,] | [^\s{}\[\]:,"'/]+ | .""",
+    re.DOTALL | re.VERBOSE,
+)
+_QUOTE = re.compile(r'\\.|"', re.DOTALL)
 _ESCAPED = str.maketrans(_ESCAPES)
 
 
@@ -33,8 +42,42 @@ def looks_like_json(text: str) -> bool:
 
 
 def parse(text: str) -> Any:
-    """Read it. Raises ValueError."""
-    return json.loads(text)
+    """Read it, as loosely as the reference does. Raises ValueError.
+
+    It also takes single quotes, names without quotes, comments and trailing commas; so the text of
+    a Python dict with strings and numbers is JSON to it.
+    """
+    try:
+        return json.loads(text, strict=False)
+    except ValueError:
+        return json.loads(_strict(text), strict=False)
+
+
+def _strict(text: str) -> str:
+    pieces = [
+        match.group()
+        for match in _PIECE.finditer(text)
+        if not match.group().isspace() and not match.group().startswith(("//", "/*"))
+    ]
+    written: list[str] = []
+    for index, piece in enumerate(pieces):
+        following = pieces[index + 1] if index + 1 < len(pieces) else ""
+        if piece == "," and following in ("]", "}") and written[-1] not in ("[", "{", ","):
+            continue
+        if piece.startswith("'"):
+            written.append(_double_quoted(piece))
+        elif following == ":" and _NAME.fullmatch(piece):
+            written.append(f'"{piece}"')
+        else:
+            written.append(piece)
+    return " ".join(written)
+
+
+def _double_quoted(text: str) -> str:
+    """A text in single quotes in double ones; both kinds of quote may be escaped in it."""
+    quotes = {"\\'": "'", '"': '\\"'}
+    inner = _QUOTE.sub(lambda match: quotes.get(match.group(), match.group()), text[1:-1])
+    return f'"{inner}"'
 
 
 def message_text(value: Any) -> str:

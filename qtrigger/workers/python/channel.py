@@ -30,6 +30,7 @@ class Channel:
         self._size = 0  # bytes not yet taken by the socket, those being written included
         self._writing = False
         self._open = True
+        self._on_end: Callable[[str], None] | None = None
 
     def start(
         self, on_frames: Callable[[Sequence[Frame]], None], on_end: Callable[[str], None]
@@ -37,9 +38,11 @@ class Channel:
         """Begin to read and write.
 
         `on_end` is called once: with "" when the host is gone, else with what broke, in words.
+        It is expected to end the process.
         """
+        self._on_end = on_end
         read = threading.Thread(
-            target=self._read, args=(on_frames, on_end), name="qtrigger-read", daemon=True
+            target=self._read, args=(on_frames,), name="qtrigger-read", daemon=True
         )
         write = threading.Thread(target=self._write, name="qtrigger-write", daemon=True)
         read.start()
@@ -75,9 +78,8 @@ class Channel:
                 sent = self._socket.send(data, socket.MSG_DONTWAIT)
             except BlockingIOError:
                 sent = 0
-            except OSError:
-                # The host is gone; the reading thread sees it too and ends the process.
-                self._open = False
+            except OSError as error:
+                self._fail(error)
                 return
             self._size -= sent
             if sent < len(data):
@@ -113,29 +115,32 @@ class Channel:
                     continue
             try:
                 self._socket.sendall(data)
-            except OSError:
+            except OSError as error:
                 with self._changed:
-                    self._open = False
-                    self._changed.notify_all()
+                    self._fail(error)
                 return
             with self._changed:
                 self._size -= len(data)
                 self._changed.notify_all()
 
-    def _read(
-        self, on_frames: Callable[[Sequence[Frame]], None], on_end: Callable[[str], None]
-    ) -> None:
+    def _read(self, on_frames: Callable[[Sequence[Frame]], None]) -> None:
         parser = Parser()
-        broken = ""
         try:
             while data := self._socket.recv(READ_SIZE):
                 frames = parser.feed(data)
                 if frames:
                     on_frames(frames)
-        except ConnectionError:
-            pass
+            self._end("")
         except (OSError, WireError) as error:
-            broken = f"the connection to qtrigger broke: {error}"
+            self._fail(error)
         except Exception:  # noqa: BLE001 - a worker that no longer listens must not live on
-            broken = traceback.format_exc()
-        on_end(broken)
+            self._end(traceback.format_exc())
+
+    def _fail(self, error: Exception) -> None:
+        gone = isinstance(error, ConnectionError)
+        self._end("" if gone else f"the connection to qtrigger broke: {error}")
+
+    def _end(self, broken: str) -> None:
+        if self._open and self._on_end is not None:
+            self._open = False
+            self._on_end(broken)

@@ -17,6 +17,7 @@ import signal
 import socket
 import sys
 import threading
+import traceback
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,7 +43,11 @@ def run(descriptor: int) -> int:
     connection.set_inheritable(False)
     connection.settimeout(None)
     _set_signals()
-    return Child(Channel(connection)).live()
+    try:
+        return Child(Channel(connection)).live()
+    except BaseException:
+        _die(traceback.format_exc())
+        raise
 
 
 def _set_signals() -> None:

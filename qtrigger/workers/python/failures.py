@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Iterable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 MAX_TEXT = 64 * 1024
@@ -50,12 +51,19 @@ class Describer:
         """`file:line` of the innermost frame of the user's own code, relative to the root."""
         if isinstance(error, SyntaxError) and error.filename:
             return f"{self._relative(error.filename)}:{error.lineno or 0}"
-        found = ""
-        for frame, line in traceback.walk_tb(error.__traceback__):
+        frames = list(traceback.walk_tb(error.__traceback__))
+        return self._innermost(reversed(frames))
+
+    def place_of(self, frame: FrameType | None) -> str:
+        """The same for a running thread, whose innermost frame is `frame`."""
+        return self._innermost(traceback.walk_stack(frame)) if frame is not None else ""
+
+    def _innermost(self, frames: Iterable[tuple[FrameType, int]]) -> str:
+        for frame, line in frames:
             name = frame.f_code.co_filename
             if self._is_users(name):
-                found = f"{self._relative(name)}:{line}"
-        return found
+                return f"{self._relative(name)}:{line}"
+        return ""
 
     def defined_at(self, function: Any) -> str:
         """`file:line` where a function is defined, "" when it cannot be told."""

@@ -48,7 +48,11 @@ class Attribution:
         invocation_id = getattr(self._storage, "invocation_id", None)
         if not invocation_id:
             return NOWHERE
-        return self._running.get(invocation_id) or Scope(invocation_id=str(invocation_id))
+        return self.scope_of(str(invocation_id))
+
+    def scope_of(self, invocation_id: str) -> Scope:
+        """The run with that id, as far as it is known."""
+        return self._running.get(invocation_id) or Scope(invocation_id=invocation_id)
 
 
 def log_frame(scope: Scope, level: int, logger: str, text: str) -> dict[str, Any]:

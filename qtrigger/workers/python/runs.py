@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from types import FrameType
 from typing import Any
 
 from .calls import Call, Message
@@ -21,6 +22,7 @@ from .channel import Channel
 from .context import NOWHERE, SCOPE, Context, Scope
 from .failures import Describer
 from .logs import Logs
+from .loopwatch import BLOCKED_AFTER_S, LoopWatch
 from .signature import Plan
 from .wire import Frame, WireError
 
@@ -67,6 +69,7 @@ class Runs:
         self._context = contextvars.copy_context()
         self._told: set[tuple[str, str]] = set()
         self._flush_due = False
+        self._watch = LoopWatch(loop, is_busy=lambda: bool(self._open), tell=self._tell_blocked)
 
     def begin(self, frames: Sequence[Frame]) -> None:
         """Start a run for each invoke frame. In the reading thread."""
@@ -82,6 +85,7 @@ class Runs:
             else:
                 self._threads.submit(self._context.copy().run, self._in_thread, run)
         if awaited:
+            self._watch.wake()
             self._loop.call_soon_threadsafe(self._start_tasks, awaited, context=self._context)
 
     def overdue(self, number: int, limit_s: float) -> None:
@@ -136,11 +140,24 @@ class Runs:
         )
 
         def notice(kind: str, text: str) -> None:
-            if (plan.name, kind) not in self._told:
-                self._told.add((plan.name, kind))
-                self._logs.say(scope, logging.WARNING, LOGGER, text)
+            self._warn_once(scope, kind, text)
 
         return _Run(number, plan, scope, Call(plan, message, context, self._describer, notice))
+
+    def _warn_once(self, scope: Scope, kind: str, text: str) -> None:
+        if (scope.function, kind) not in self._told:
+            self._told.add((scope.function, kind))
+            self._logs.say(scope, logging.WARNING, LOGGER, text)
+
+    def _tell_blocked(self, task: str, frame: FrameType | None) -> None:
+        """In the watching thread."""
+        scope = self._logs.attribution.scope_of(task)
+        text = (
+            f"it has blocked the event loop for {BLOCKED_AFTER_S:g} s and still does, at "
+            f"{self._describer.place_of(frame) or 'an unknown place'}: no async function goes on "
+            "in this worker meanwhile. Await what takes long, or declare the function with def."
+        )
+        self._warn_once(scope, "blocks-loop", text)
 
     def _start_tasks(self, runs: Sequence[_Run]) -> None:
         for run in runs:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -40,7 +42,6 @@ CRASHES = """
             ctypes.string_at(0)
         if msg == "close":
             os.closerange(3, 256)
-            signal.pause()
 """
 
 WAITS = """
@@ -365,20 +366,84 @@ async def test_a_stop_ends_code_that_shrugs_off_sigterm(workshop: Workshop) -> N
     assert worker.how == "signal 9 (SIGKILL)"
 
 
-async def test_the_process_ends_when_its_host_does(workshop: Workshop) -> None:
-    worker = await started(
-        workshop, ("blocking", "import time\nasync def main(msg: str): time.sleep(600)")
+HOST = """
+    import asyncio, sys
+    from pathlib import Path
+    from tests.integration.workers.support import Workshop, invocation, specs_of
+    from qtrigger.events import UserLog
+
+    async def main():
+        shop = Workshop(root=Path(sys.argv[1]))
+        worker = shop.make()
+        await worker.start(specs_of(shop.root))
+        run = asyncio.create_task(worker.invoke(invocation("blocking")))
+        (line,) = await shop.probe.wait_for(UserLog)
+        print(worker.pid, line.message, flush=True)
+        await run
+
+    asyncio.run(main())
+"""
+
+
+async def test_the_process_and_its_children_end_when_the_host_is_killed(
+    workshop: Workshop,
+) -> None:
+    code = """
+        import subprocess, time
+
+        async def main(msg: str):
+            print(subprocess.Popen(["sleep", "600"]).pid, flush=True)
+            time.sleep(600)
+    """
+    write_function(workshop.root, "blocking", code)
+    host = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        textwrap.dedent(HOST),
+        str(workshop.root),
+        cwd=Path(__file__).parents[3],
+        stdout=asyncio.subprocess.PIPE,
     )
-    pid = worker.pid
-    run = asyncio.create_task(worker.invoke(invocation("blocking")))
+    assert host.stdout is not None
+    pids = [int(pid) for pid in (await host.stdout.readline()).split()]
+    assert all(is_alive(pid) for pid in pids)
+
+    host.kill()
+    await host.wait()
     began = time.monotonic()
+    await until(lambda: all(not is_alive(pid) or is_zombie(pid) for pid in pids))
 
-    assert worker._link is not None
-    worker._link.close()
-    await run
-
-    assert not is_alive(pid)
     assert time.monotonic() - began < 1.0
+
+
+async def test_last_words_from_below_python_are_heard(workshop: Workshop) -> None:
+    worker = await started(workshop, ("crash", CRASHES))
+
+    await worker.invoke(invocation("crash", "segfault"))
+
+    lines = [event.message for event in workshop.probe.of(UserLog)]
+    assert any("Segmentation fault" in line for line in lines)
+    assert any("__init__.py" in line and "in main" in line for line in lines)
+
+
+async def test_a_process_that_breaks_the_protocol_is_ended(workshop: Workshop) -> None:
+    code = """
+        import contextlib, os, stat
+
+        def main(msg: str):
+            for descriptor in range(3, 64):
+                with contextlib.suppress(OSError):
+                    if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+                        os.write(descriptor, b"\\xff" * 64)
+    """
+    worker = await started(workshop, ("writes", code))
+
+    ran = await worker.invoke(invocation("writes"))
+
+    lost = outcome(ran)
+    assert isinstance(lost, WorkerLost)
+    assert "broke the protocol" in lost.how
+    assert not is_alive(worker.pid)
 
 
 async def test_an_interrupt_from_the_terminal_does_not_reach_the_process(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from pathlib import Path
 
 import pytest
 
@@ -269,3 +270,28 @@ async def test_a_surprise_is_told_once_for_a_function(workshop: Workshop) -> Non
     (warning,) = workshop.probe.of(UserLog)
     assert "split into 2 messages" in warning.message
     assert warning.function == "talks"
+
+
+async def test_a_function_that_blocks_the_loop_is_named_with_the_line(
+    workshop: Workshop, tmp_path: Path
+) -> None:
+    code = """
+        import os, time
+
+        async def main(msg: str):
+            while not os.path.exists(msg):
+                time.sleep(0.005)
+    """
+    spec = write_function(workshop.root, "blocking", code)
+    worker = workshop.make()
+    await worker.start([spec])
+    release = tmp_path / "release"
+    run = asyncio.create_task(worker.invoke(invocation("blocking", str(release))))
+
+    (warning,) = await workshop.probe.wait_for(UserLog)
+    release.touch()
+    await run
+
+    assert "blocked the event loop for 2 s" in warning.message
+    assert "functions/blocking/__init__.py:" in warning.message
+    assert (warning.function, warning.level) == ("blocking", logging.WARNING)

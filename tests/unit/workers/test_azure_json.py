@@ -83,3 +83,28 @@ def test_text_looks_like_json_by_its_ends(text: str, answer: bool) -> None:
 
 def test_of_equal_names_the_last_value_stays_in_the_first_place() -> None:
     assert indented(parse('{"a":1,"b":2,"a":3}')) == '{\n  "a": 3,\n  "b": 2\n}'
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("{'a': 1, 'b': [1, 2,],}", {"a": 1, "b": [1, 2]}),
+        ("{a: 'it\\'s', $b: \"x\"}", {"a": "it's", "$b": "x"}),
+        ("[1, /* two, */ 3 // four ]\n]", [1, 3]),
+        ("{'a': '\"'}", {"a": '"'}),
+        ("['//', '/*', ',]']", ["//", "/*", ",]"]),
+        ('["a\nb"]', ["a\nb"]),
+        (r"['a\nb \" ']", ['a\nb " ']),
+        ("{}", {}),
+    ],
+)
+def test_the_reference_reads_loosely(text: str, value: Any) -> None:
+    assert parse(text) == value
+
+
+@pytest.mark.parametrize(
+    "text", ["{hello}", "{'a': True}", "[1 2]", "{'a'}", "['a]", "[,]", "{a: b}", "[1}", "['a'b]"]
+)
+def test_what_is_no_json_even_loosely_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        parse(text)
