@@ -6,11 +6,22 @@ builds and emits; it never knows who hears. An event never holds a message body 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from qtrigger.invocation import ErrorDetail, Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something wrong in the project's files or settings; `place` is `file:line:column`."""
+
+    function: str
+    place: str
+    severity: str
+    message: str
+    hint: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,14 +57,23 @@ class HostStopping:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostStopped:
-    """The closing counts: messages by how they ended."""
+    """The process is about to end.
+
+    `counts` are messages by how their runs ended; `unsettled` ones come back when their leases
+    end.
+    """
 
     reason: str
-    succeeded: int
-    failed: int
-    poisoned: int
-    released: int
+    counts: Mapping[str, int]
+    unsettled: int
     after_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReloadRejected:
+    """A reload could not be carried out; the host before it goes on."""
+
+    message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +148,15 @@ class MessagePoisoned:
     max_dequeue_count: int
     reason: str
     detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageHandedBack:
+    """A message that arrived while stopping was released without having been started."""
+
+    function: str
+    queue: str
+    message_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,15 +240,28 @@ class UserLog:
     error: ErrorDetail | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostLog:
+    """A line of the host's own, or of a library it uses; `level` as in `logging`."""
+
+    level: int
+    logger: str
+    message: str
+    traceback: str = ""
+
+
 Event = (
-    HostReady
+    Finding
+    | HostReady
     | HostStopping
     | HostStopped
+    | ReloadRejected
     | PollFinished
     | QueueStateChanged
     | InvocationStarted
     | InvocationFinished
     | MessagePoisoned
+    | MessageHandedBack
     | LeaseRenewed
     | LeaseEnded
     | SettlementFailed
@@ -227,6 +269,7 @@ Event = (
     | WorkerEnded
     | FunctionLoadFailed
     | UserLog
+    | HostLog
 )
 
 

@@ -1,14 +1,28 @@
-"""What holds for every test."""
+"""What several tiers need: one Azurite for the whole run, and Hypothesis without its deadline."""
 
 from __future__ import annotations
 
-import tempfile
+import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
-from hypothesis.configuration import set_hypothesis_home_dir
 
-# Outside the tree: pytest would walk into a folder of examples beside the tests.
-set_hypothesis_home_dir(Path(tempfile.gettempdir()) / "qtrigger-hypothesis")
+from qtrigger.clock import SystemClock
+from qtrigger.queues.azurite_find import Machine, find
+from qtrigger.queues.azurite_install import install
+from qtrigger.queues.azurite_process import AzuriteProcess, start_azurite
+
 settings.register_profile("qtrigger", deadline=None)
 settings.load_profile("qtrigger")
+
+
+@pytest.fixture(scope="session")
+def azurite() -> Iterator[AzuriteProcess]:
+    """One Azurite for the session, on a free port, its queues in memory; installed if missing."""
+    machine, clock = Machine.here(), SystemClock()
+    found = find(Path(), machine) or asyncio.run(install(machine, print, clock))
+    process = asyncio.run(start_azurite(found, 0, clock, data=None))
+    yield process
+    asyncio.run(process.stop())

@@ -62,6 +62,20 @@ class QueueOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """Tries within one receipt of a message, after the first; -1 retries are without end.
+
+    `strategy` is `fixedDelay` (each wait is `minimum_s`) or `exponentialBackoff` (from
+    `minimum_s`, doubling, to `maximum_s`).
+    """
+
+    strategy: str
+    max_retries: int
+    minimum_s: float
+    maximum_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueueTrigger:
     """The `queueTrigger` binding: parameter name, resolved queue name, resolved account."""
 
@@ -100,22 +114,46 @@ class FunctionDefinition:
     script_file: Path
     entry_point: str
     source: str
-    bindings: tuple[Mapping[str, Any], ...]
+    bindings: tuple[Mapping[str, Any], ...] = field(repr=False)
     trigger: QueueTrigger
     outputs: tuple[QueueOutput, ...]
     options: QueueOptions
     output_mode: str = "azure"
     disabled: str = ""
+    retry: RetryPolicy | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostConfig:
-    """What host.json says, with defaults in place. Durations in seconds."""
+    """What host.json says, with defaults in place. Durations in seconds.
+
+    `functions` are the only ones to run (empty: all). `log_levels` maps a category to the name of
+    its least level. `watch_directories` and `watch_files` are names whose changes matter besides
+    the function's own.
+    """
 
     queues: QueueOptions = field(default_factory=QueueOptions)
     function_timeout_s: float | None = 1800.0
     shutdown_timeout_s: float = 30.0
     lease_s: float = 600.0
+    output_mode: str = "azure"
+    functions: tuple[str, ...] = ()
+    watch_directories: tuple[str, ...] = ("node_modules",)
+    watch_files: tuple[str, ...] = ("host.json", "function.json", "proxies.json")
+    log_levels: Mapping[str, str] = field(default_factory=dict)
+    retry: RetryPolicy | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectiveValue:
+    """An option as it applies, as text, and where it comes from.
+
+    `origin` is `default`, a place such as `host.json:12`, or `environment`.
+    """
+
+    key: str
+    value: str
+    origin: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +161,10 @@ class Project:
     """Everything read from disk and environment at one moment.
 
     `settings` are the app settings that workers get in their environment. `failed` names the
-    functions that have errors; their problems say why.
+    functions that have errors; their problems say why. `not_run` names those whose trigger is of
+    another kind. A `blocked` project must not run at all, since host.json or local.settings.json
+    cannot be used; it has no functions. `decorator_script` is the file that may declare functions
+    by decorators, which only a worker can tell.
     """
 
     root: Path
@@ -133,3 +174,7 @@ class Project:
     functions: tuple[FunctionDefinition, ...]
     failed: tuple[str, ...]
     problems: tuple[Problem, ...]
+    not_run: tuple[str, ...] = ()
+    blocked: bool = False
+    effective: tuple[EffectiveValue, ...] = ()
+    decorator_script: Path | None = None

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from qtrigger.clock import SystemClock
-from qtrigger.errors import EmulatorError
 from qtrigger.queues.account import Credential, emulator_account
-from qtrigger.queues.azurite_find import Machine, find
-from qtrigger.queues.azurite_install import install
-from qtrigger.queues.azurite_process import AzuriteProcess, start_azurite
+from qtrigger.queues.azurite_process import AzuriteProcess
 from qtrigger.queues.client import QueueClient, QueueService
 from qtrigger.queues.emulator.server import BuiltinEmulator
 from qtrigger.queues.memory import MemoryQueueService
@@ -25,19 +20,6 @@ from qtrigger.queues.rest import RestQueueService
 CLOCK = SystemClock()
 
 _numbers = itertools.count()
-
-
-@pytest.fixture(scope="session")
-def azurite() -> Iterator[AzuriteProcess]:
-    """One Azurite for the session, on a free port, its queues in memory."""
-    machine = Machine.here()
-    try:
-        found = find(Path(), machine) or asyncio.run(install(machine, print, CLOCK))
-    except EmulatorError as error:
-        pytest.skip(f"no Azurite: {error}")
-    process = asyncio.run(start_azurite(found, 0, CLOCK, data=None))
-    yield process
-    asyncio.run(process.stop())
 
 
 @pytest.fixture

@@ -1,0 +1,56 @@
+# Front door: `make help` prints itself. Needs python3.11 (or newer) and make; brings the rest.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3)
+BIN := .venv/bin
+STAMP := .venv/.ready
+
+.PHONY: help setup demo test unit check fmt lint types imports clean
+
+help:  ## Show what there is
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+# Where Python came without the means to put pip into a new environment, its own pip fills it.
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "error: Python 3.11 or newer is needed; name one: make PYTHON=/path/to/python3.11"; exit 1; }
+	@echo "setting up: installing qtrigger and its development tools into .venv (about a minute, once)"
+	@$(PYTHON) -m venv .venv >/dev/null 2>&1 || $(PYTHON) -m venv --without-pip --clear .venv
+	@PIP="$(BIN)/python -m pip"; \
+	  $$PIP --version >/dev/null 2>&1 || PIP="$(PYTHON) -m pip --python $(BIN)/python"; \
+	  $$PIP --version >/dev/null 2>&1 \
+	    || { echo "error: this Python has neither venv nor pip; install its python3-venv package"; exit 1; }; \
+	  export PIP_DISABLE_PIP_VERSION_CHECK=1; \
+	  command -v node >/dev/null 2>&1 && EXTRAS=dev || EXTRAS=dev,azurite; \
+	  $$PIP install --quiet --editable ".[$$EXTRAS]"
+	@touch $@
+
+setup: $(STAMP)  ## Make .venv with everything in it
+
+demo: $(STAMP)  ## Run the order pipeline of this repository on an emulator, then end
+	@$(BIN)/python docs/demo.py
+
+test: $(STAMP)  ## Run every test
+	@$(BIN)/python -m pytest -q
+
+unit: $(STAMP)  ## Run the quick tests alone
+	@$(BIN)/python -m pytest -q tests/unit
+
+fmt: $(STAMP)  ## Format the code
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix-only --quiet .
+
+lint: $(STAMP)  ## Formatting and lint rules
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/ruff check --quiet .
+
+types: $(STAMP)  ## Static types, strict
+	@$(BIN)/mypy --no-error-summary
+
+imports: $(STAMP)  ## Import rules between the packages
+	@$(BIN)/lint-imports --no-cache --no-logo
+
+check: lint types imports test  ## What CI runs
+
+clean:  ## Remove what setup and runs have made here
+	@rm -rf .venv .azurite .mypy_cache .ruff_cache .pytest_cache .hypothesis

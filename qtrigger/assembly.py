@@ -1,0 +1,113 @@
+"""Puts the parts of one function's listener together.
+
+Owns which part gets what; holds no state of a run. Everything it needs is passed in, so that
+tests assemble the same house around fakes.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from random import Random
+
+from qtrigger.backoff import PollBackoff
+from qtrigger.clock import Clock
+from qtrigger.events import EventSink
+from qtrigger.lifecycle import MessageLifecycle, Run
+from qtrigger.listener import Listener
+from qtrigger.outputs import OutputWriter, ResolveName
+from qtrigger.project import expressions
+from qtrigger.project.model import FunctionDefinition, HostConfig
+from qtrigger.project.queue_names import poison_queue
+from qtrigger.queues.services import QueueServices
+from qtrigger.settlement import Settlement
+from qtrigger.wakeups import Wakeups
+from qtrigger.workers.worker import FunctionSpec
+
+
+class Assembly:
+    """Builds the listeners of one generation; they share services, workers and wake-ups."""
+
+    def __init__(
+        self,
+        config: HostConfig,
+        *,
+        services: QueueServices,
+        run: Run,
+        clock: Clock,
+        sink: EventSink,
+        random: Random,
+        changed: Callable[[], None],
+    ) -> None:
+        self._config = config
+        self._services = services
+        self._run = run
+        self._clock = clock
+        self._sink = sink
+        self._random = random
+        self._changed = changed
+        self.wakeups = Wakeups()
+
+    def listener(self, function: FunctionDefinition) -> Listener:
+        """Return the function's listener, not polling yet; no request is made."""
+        queue = self._services.of(function.trigger.account).queue(function.trigger.queue)
+        listener = Listener(
+            function,
+            queue=queue,
+            lifecycle=self._lifecycle(function),
+            backoff=PollBackoff(function.options.max_polling_interval_s, self._random),
+            clock=self._clock,
+            sink=self._sink,
+            changed=self._changed,
+        )
+        self.wakeups.register(queue.address, listener.wake)
+        return listener
+
+    def _lifecycle(self, function: FunctionDefinition) -> MessageLifecycle:
+        return MessageLifecycle(
+            function,
+            queue=self._services.of(function.trigger.account).queue(function.trigger.queue),
+            run=self._run,
+            outputs=OutputWriter(
+                function,
+                services=self._services,
+                resolve_name=self._name_resolver(function.name),
+                clock=self._clock,
+                wakeups=self.wakeups,
+            ),
+            settlement=self._settlement(function),
+            config=self._config,
+            clock=self._clock,
+            sink=self._sink,
+        )
+
+    def _settlement(self, function: FunctionDefinition) -> Settlement:
+        name = poison_queue(function.trigger.queue)
+        service = self._services.of(function.trigger.account)
+        poison = service.queue(name) if name else None
+        return Settlement(poison=poison, clock=self._clock, wakeups=self.wakeups)
+
+    def _name_resolver(self, function_name: str) -> ResolveName:
+        def resolve(template: str, data: Mapping[str, object]) -> str:
+            return expressions.queue_name(
+                template,
+                data,
+                now=self._clock.utcnow(),
+                new_guid=uuid.uuid4,
+                function_name=function_name,
+            )
+
+        return resolve
+
+
+def function_spec(function: FunctionDefinition) -> FunctionSpec:
+    """Return what a worker must know of the function."""
+    return FunctionSpec(
+        name=function.name,
+        directory=function.directory,
+        script_file=function.script_file,
+        entry_point=function.entry_point,
+        bindings=function.bindings,
+        concurrency=function.options.concurrency,
+        outputs=function.output_mode,
+    )

@@ -1,0 +1,91 @@
+"""How long to wait: before the next poll, the next renewal, the next try to settle.
+
+Pure arithmetic on seconds with a seeded source of randomness; knows no clock and no queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+MINIMUM_POLLING_INTERVAL_S = 0.1
+RANDOMIZATION = 0.2
+
+
+class PollBackoff:
+    """The queue trigger's randomised exponential wait between polls that find nothing.
+
+    Waits run about 0.1, 0.2, 0.3, 0.5, 0.9, 1.7 s … up to `maximum_s`, where they stay without
+    any random part until something is found. Source: the WebJobs SDK's
+    RandomizedExponentialBackoffStrategy with minimum and delta of 100 ms.
+    """
+
+    def __init__(
+        self,
+        maximum_s: float,
+        random: Random,
+        *,
+        minimum_s: float = MINIMUM_POLLING_INTERVAL_S,
+    ) -> None:
+        self._minimum_s = minimum_s
+        self._maximum_s = max(maximum_s, minimum_s)
+        self._random = random
+        self._current_s = 0.0
+        self._exponent = 0
+
+    def next(self, *, found: bool) -> float:
+        """Return the wait before the next poll.
+
+        `found` says whether anything was found since the last wait was asked for, so the first
+        empty poll after a busy spell begins at the minimum again.
+        """
+        if found:
+            self._current_s, self._exponent = self._minimum_s, 1
+        elif self._current_s != self._maximum_s:
+            self._grow()
+        return self._current_s
+
+    def give_up(self) -> float:
+        """Go to the longest wait at once: for errors that only a person can mend."""
+        self._current_s = self._maximum_s
+        return self._current_s
+
+    def _grow(self) -> None:
+        candidate = self._minimum_s
+        if self._exponent:
+            factor = self._random.uniform(1 - RANDOMIZATION, 1 + RANDOMIZATION)
+            candidate += self._minimum_s * 2 ** (self._exponent - 1) * factor
+        if candidate < self._maximum_s:
+            self._current_s = candidate
+            self._exponent += 1
+        else:
+            self._current_s = self._maximum_s
+
+
+class RenewalPacing:
+    """When to renew a lease: at half of it, and sooner after a failed try.
+
+    With the reference's lease of 600 s: 300 s, then half the wait before, never under 60 s. A
+    lease of another length keeps these proportions.
+    """
+
+    def __init__(self, lease_s: float) -> None:
+        self._normal_s = lease_s / 2
+        self._least_s = lease_s / 10
+        self._current_s = self._normal_s
+
+    def next(self, *, renewed: bool) -> float:
+        """Return the wait before the next renewal, given how the last one went."""
+        if renewed:
+            self._current_s = self._normal_s
+        else:
+            self._current_s = max(self._current_s / 2, self._least_s)
+        return self._current_s
+
+
+def doubling(first_s: float, most_s: float) -> Iterator[float]:
+    """Yield `first_s`, twice that, and so on, up to `most_s` for ever."""
+    wait_s = first_s
+    while True:
+        yield min(wait_s, most_s)
+        wait_s = min(wait_s * 2, most_s)

@@ -1,0 +1,65 @@
+"""Brings a local queue service when the project wants one and none answers.
+
+Owns when an emulator is started and stopped; what it is and where it comes from is the queues'
+business.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from qtrigger.cli import wiring
+from qtrigger.clock import Clock
+from qtrigger.project.model import Project
+from qtrigger.queues.account import EMULATOR_PORT, Account
+
+if TYPE_CHECKING:
+    from qtrigger.queues.azurite import Emulator
+
+
+class LocalEmulator:
+    """At most one emulator for each port, started on demand; `choice` none starts nothing."""
+
+    def __init__(self, root: Path, choice: str, environment: str, clock: Clock) -> None:
+        self._root = root
+        self._choice = choice
+        self._wanted = choice != "none" and environment == "Development"
+        self._clock = clock
+        self._running: dict[int, Emulator] = {}
+
+    async def ensure(self, project: Project) -> None:
+        """See that something answers wherever the project's functions use an emulator.
+
+        Raises EmulatorError when nothing can be brought up.
+        """
+        if not self._wanted:
+            return
+        for port in sorted(_ports(project) - self._running.keys()):
+            from qtrigger.queues.azurite import ensure_emulator
+
+            emulator = await ensure_emulator(
+                self._root, port, choice=self._choice, progress=wiring.note, clock=self._clock
+            )
+            self._running[port] = emulator
+            wiring.note(emulator.description)
+
+    async def stop(self) -> None:
+        """Stop what was started here; one that was running before is left alone."""
+        for emulator in self._running.values():
+            await emulator.stop()
+        self._running.clear()
+
+
+def _ports(project: Project) -> set[int]:
+    accounts: list[Account | None] = []
+    for function in project.functions:
+        if not function.disabled:
+            accounts.append(function.trigger.account)
+            accounts.extend(output.account for output in function.outputs)
+    return {
+        urlsplit(account.endpoint).port or EMULATOR_PORT
+        for account in accounts
+        if account is not None and account.emulator
+    }

@@ -1,0 +1,113 @@
+"""The `qtrigger` command and its verbs.
+
+Owns which verb is where, and how errors become exit codes. Each verb's module is imported only
+when it is called, so that `--version` and `--help` answer at once.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import platform
+import sys
+from collections.abc import Sequence
+
+import click
+
+from qtrigger import __version__
+from qtrigger.errors import (
+    EmulatorError,
+    ExitCode,
+    ProjectError,
+    QtriggerError,
+    QueueError,
+    WorkerStartError,
+)
+
+VERBS = {
+    "start": "Run the project's functions until stopped.",
+    "send": "Put messages on a queue, encoded as the project expects them.",
+}
+
+EPILOG = """\b
+Examples:
+  qtrigger start                      run the project in this folder
+  qtrigger send orders '{"id": 1}'    put a message on its queue
+
+Exit codes: 0 done, 1 a defect of qtrigger, 2 wrong usage, 3 the project cannot be run,
+4 the queue service cannot be reached or refuses, 5 partly done.
+"""
+
+
+class VerbGroup(click.Group):
+    """Imports a verb's module when it is called; names the nearest verb when there is none."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the verbs in the order of their table."""
+        del ctx
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a verb."""
+        del ctx
+        if cmd_name not in VERBS:
+            return None
+        command = getattr(importlib.import_module(f"qtrigger.cli.{cmd_name}"), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """See click; adds the nearest verb to the error."""
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], VERBS, n=1)
+            meant = f" Did you mean {near[0]!r}?" if near else f" There are: {', '.join(VERBS)}."
+            raise click.UsageError(f"There is no command {args[0]!r}.{meant}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs without importing them."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.group(
+    cls=VerbGroup,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "QTRIGGER"},
+)
+@click.version_option(
+    version=__version__,
+    prog_name="qtrigger",
+    message=f"%(prog)s %(version)s (Python {platform.python_version()}, {platform.system()})",
+)
+def cli() -> None:
+    """Run an Azure Functions project's queue-triggered functions on this machine."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and end the process with its exit code."""
+    try:
+        code = cli.main(args=arguments, prog_name="qtrigger", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.exceptions.Abort:
+        sys.exit(130)
+    except QtriggerError as error:
+        click.echo(f"{click.style('error:', fg='red', bold=True)} {error}", err=True)
+        sys.exit(exit_code(error))
+    sys.exit(code if isinstance(code, int) else ExitCode.OK)
+
+
+def exit_code(error: QtriggerError) -> ExitCode:
+    """Return the exit code for an error that ended a verb."""
+    match error:
+        case ProjectError() | WorkerStartError():
+            return ExitCode.PROJECT
+        case QueueError() | EmulatorError():
+            return ExitCode.SERVICE
+        case _:
+            return ExitCode.BUG

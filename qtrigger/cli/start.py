@@ -1,0 +1,201 @@
+"""`qtrigger start`: run the project's functions until stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import click
+
+from qtrigger.cli import wiring
+from qtrigger.cli.emulation import LocalEmulator
+from qtrigger.clock import SystemClock
+from qtrigger.errors import ExitCode, ProjectError
+from qtrigger.events import EventSink, HostLog
+from qtrigger.host import Host
+from qtrigger.queues.services import QueueServices
+from qtrigger.supervisor import Supervisor
+from qtrigger.telemetry.sinks import FanOut, LibraryLogs, Tally
+from qtrigger.workers.interpreter import choose_interpreter
+from qtrigger.workers.pool import WorkerPool
+from qtrigger.workers.process import PythonWorker
+
+SECONDS = click.FloatRange(min=0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartOptions:
+    """The verb's flags."""
+
+    root: Path
+    environment: str
+    functions: tuple[str, ...]
+    workers: int | None
+    shutdown_timeout: float | None
+    exit_when_idle: float | None
+    emulator: str
+
+
+@click.command(short_help="Run the project's functions until stopped.")
+@click.argument("project", required=False, type=click.Path())
+@click.option(
+    "--environment",
+    type=click.Choice(["Development", "Production"], case_sensitive=False),
+    envvar="AZURE_FUNCTIONS_ENVIRONMENT",
+    default="Development",
+    show_default=True,
+    show_envvar=True,
+    help="Which defaults apply.",
+)
+@click.option(
+    "--functions", multiple=True, metavar="NAME", help="Run only this function; may be repeated."
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 10),
+    help="Worker processes (default: setting FUNCTIONS_WORKER_PROCESS_COUNT, else 1).",
+)
+@click.option(
+    "--shutdown-timeout",
+    type=SECONDS,
+    metavar="SECONDS",
+    help="How long running functions may finish (default: host.json, else 30).",
+)
+@click.option(
+    "--exit-when-idle",
+    type=SECONDS,
+    metavar="SECONDS",
+    help="End with 0 once every queue has been empty and nothing has run for so long.",
+)
+@click.option(
+    "--emulator",
+    type=click.Choice(["auto", "azurite", "builtin", "none"]),
+    default="auto",
+    show_default=True,
+    help="What to start when the project uses the local emulator and none runs (Development only).",
+)
+@click.option(
+    "--log-format",
+    type=click.Choice(["auto", "console", "plain", "json"]),
+    default="auto",
+    show_default=True,
+    help="Auto: console on a terminal, json in Production, else plain.",
+)
+@click.option(
+    "--log-level", type=click.Choice(list(wiring.LEVELS)), default="info", show_default=True
+)
+def start(project: str | None, log_format: str, log_level: str, **flags: Any) -> int:
+    r"""Run PROJECT's functions (default: the nearest folder upwards with a host.json).
+
+    The first Ctrl-C or SIGTERM lets running functions finish, a second one hands their messages
+    back and leaves at once. SIGHUP loads the project anew.
+
+    \b
+    Examples:
+      qtrigger start
+      qtrigger start ./orders --functions charge --exit-when-idle 10
+    """
+    options = StartOptions(root=wiring.find_root(project), **flags)
+    tally = Tally()
+    sink = FanOut(tally, wiring.open_sink(log_format, log_level, options.environment))
+    return asyncio.run(_run(options, sink, tally))
+
+
+async def _run(options: StartOptions, sink: EventSink, tally: Tally) -> ExitCode:
+    clock = SystemClock()
+    logging.getLogger().addHandler(LibraryLogs(sink))
+    asyncio.get_running_loop().set_exception_handler(_defects_to(sink))
+    emulator = LocalEmulator(options.root, options.emulator, options.environment, clock)
+    starter = HostStarter(options, emulator, clock, sink)
+    supervisor = Supervisor(
+        starter.start,
+        shutdown_timeout_s=options.shutdown_timeout,
+        exit_when_idle_s=options.exit_when_idle,
+        clock=clock,
+        sink=sink,
+        counts=tally.counts,
+    )
+    try:
+        return await supervisor.run()
+    finally:
+        await emulator.stop()
+
+
+class HostStarter:
+    """Loads the project and starts a host for it; called anew for each reload."""
+
+    def __init__(
+        self, options: StartOptions, emulator: LocalEmulator, clock: SystemClock, sink: EventSink
+    ) -> None:
+        self._options = options
+        self._emulator = emulator
+        self._clock = clock
+        self._sink = sink
+
+    async def start(self) -> Host:
+        """Return a host that polls. Raises ProjectError when no function can run."""
+        options = self._options
+        project = wiring.load(options.root, os.environ, options.environment, options.functions)
+        wiring.tell_findings(project.problems, self._sink)
+        if not any(not function.disabled for function in project.functions):
+            raise ProjectError(
+                f"no function in {options.root} can run. Mend the findings above, or add a "
+                "folder with a function.json that has a queueTrigger binding."
+            )
+        await self._emulator.ensure(project)
+        interpreter = choose_interpreter(project.root, project.settings)
+        count = options.workers or _worker_count(project.settings)
+
+        def make_worker() -> PythonWorker:
+            return PythonWorker(
+                interpreter=interpreter.path,
+                root=project.root,
+                env=project.settings,
+                clock=self._clock,
+                events=self._sink,
+            )
+
+        pool = WorkerPool(size=count, make=make_worker, clock=self._clock, events=self._sink)
+        services = QueueServices(wiring.open_service_with(self._clock))
+        host = Host(
+            project,
+            services=services,
+            workers=pool,
+            clock=self._clock,
+            sink=self._sink,
+            random=Random(),  # noqa: S311  # spreads polls, guards nothing
+        )
+        await host.start(workers=count, interpreter=interpreter.why)
+        if not host.listeners:
+            await host.stop("nothing to run", up_to_s=0.0, at_once=asyncio.Event())
+            raise ProjectError("no function could be loaded. Mend the findings above.")
+        return host
+
+
+def _worker_count(settings: Mapping[str, str]) -> int:
+    """Return what FUNCTIONS_WORKER_PROCESS_COUNT says when that is 1 to 10, else 1."""
+    text = settings.get("FUNCTIONS_WORKER_PROCESS_COUNT", "").strip()
+    return int(text) if text.isdigit() and 1 <= int(text) <= 10 else 1
+
+
+def _defects_to(sink: EventSink) -> Any:
+    def tell(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        import traceback
+
+        error = context.get("exception")
+        sink.emit(
+            HostLog(
+                level=logging.ERROR,
+                logger="qtrigger",
+                message=f"a defect of qtrigger, please report it: {context['message']}",
+                traceback="".join(traceback.format_exception(error)) if error else "",
+            )
+        )
+
+    return tell

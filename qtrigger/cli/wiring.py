@@ -1,0 +1,110 @@
+"""Puts real parts together for the verbs: project, queue services, emulator, sinks.
+
+Owns no behaviour of its own. Heavy modules are imported by the functions that need them.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TextIO
+
+import click
+
+from qtrigger.clock import Clock
+from qtrigger.errors import ProjectError
+from qtrigger.events import EventSink, Finding
+from qtrigger.project.model import Problem, Project
+from qtrigger.queues.account import Account
+from qtrigger.queues.client import QueueService
+
+HOST_FILE = "host.json"
+LEVELS = {
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+}
+
+
+def find_root(given: str | None) -> Path:
+    """Return the project's folder: the given one, else the nearest with host.json upwards.
+
+    Raises ProjectError when there is none.
+    """
+    if given is not None:
+        root = Path(given)
+        if not root.is_dir():
+            raise ProjectError(f"{given} is not a folder. Give the folder that holds {HOST_FILE}.")
+        return root.resolve()
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / HOST_FILE).is_file():
+            return folder
+    raise ProjectError(
+        f"no {HOST_FILE} in {here} or above it. Change to a project's folder, or name one: "
+        "qtrigger start PROJECT."
+    )
+
+
+def load(
+    root: Path, environ: Mapping[str, str], environment: str, only: Sequence[str] = ()
+) -> Project:
+    """Read the project. Raises ProjectError when nothing can be said about it."""
+    from qtrigger.project.loader import load_project
+
+    return load_project(root, environ, environment=environment, only=only)
+
+
+def open_service_with(clock: Clock) -> Callable[[Account], QueueService]:
+    """Return what opens the service of an account over HTTP."""
+    from qtrigger.queues.rest import RestQueueService
+
+    def open_service(account: Account) -> QueueService:
+        return RestQueueService(account, clock)
+
+    return open_service
+
+
+def open_sink(log_format: str, level: str, environment: str) -> EventSink:
+    """Return the sink that writes log lines: to stderr on a terminal, else to stdout."""
+    if log_format == "auto":
+        readable = "console" if sys.stderr.isatty() and sys.stdout.isatty() else "plain"
+        log_format = "json" if environment == "Production" else readable
+    if log_format == "json":
+        from qtrigger.telemetry.json_lines import JsonSink
+
+        return JsonSink(sys.stdout, level=LEVELS[level])
+    from qtrigger.telemetry.console import ConsoleSink
+
+    terminal = log_format == "console"
+    stream: TextIO = sys.stderr if terminal else sys.stdout
+    return ConsoleSink(stream, level=LEVELS[level], colour=terminal and not _colour_unwanted())
+
+
+def tell_findings(problems: Sequence[Problem], sink: EventSink) -> None:
+    """Emit the project's findings."""
+    for problem in problems:
+        parts = (problem.file, problem.line, problem.column)
+        sink.emit(
+            Finding(
+                function=problem.function,
+                place=":".join(str(part) for part in parts if part),
+                severity=problem.severity,
+                message=problem.message,
+                hint=problem.hint,
+            )
+        )
+
+
+def _colour_unwanted() -> bool:
+    import os
+
+    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+
+
+def note(text: str) -> None:
+    """Tell a person what is going on, on stderr."""
+    click.echo(text, err=True)

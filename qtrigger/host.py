@@ -1,0 +1,189 @@
+"""One generation: the listeners and the workers of one loaded project.
+
+Owns building them, and the stop ladder. Knows no signals, no files and no terminal; two hosts
+can run side by side in one process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from random import Random
+
+from qtrigger.assembly import Assembly, function_spec
+from qtrigger.clock import Clock
+from qtrigger.events import (
+    EventSink,
+    FunctionState,
+    HostReady,
+    HostStopping,
+)
+from qtrigger.idle import IdleWatch
+from qtrigger.listener import Listener
+from qtrigger.project.model import FunctionDefinition, Project, Severity
+from qtrigger.queues.services import QueueServices
+from qtrigger.workers.worker import Loaded, LoadFailure, Worker
+
+# After the functions were interrupted, their messages are released; the service gets this long.
+RELEASE_TIMEOUT_S = 5.0
+
+
+class Host:
+    """Runs one project's functions until told to stop.
+
+    `workers` is any `Worker`; the pool is one. `random` seeds the back-off of the listeners.
+    """
+
+    def __init__(
+        self,
+        project: Project,
+        *,
+        services: QueueServices,
+        workers: Worker,
+        clock: Clock,
+        sink: EventSink,
+        random: Random,
+    ) -> None:
+        self.project = project
+        self.listeners: tuple[Listener, ...] = ()
+        self.failures: Mapping[str, LoadFailure] = {}
+        self._services = services
+        self._workers = workers
+        self._clock = clock
+        self._sink = sink
+        self._idle = IdleWatch(clock)
+        self._polling: set[asyncio.Task[None]] = set()
+        self._assembly = Assembly(
+            project.host,
+            services=services,
+            run=workers.invoke,
+            clock=clock,
+            sink=sink,
+            random=random,
+            changed=self._idle.note,
+        )
+
+    @property
+    def running(self) -> int:
+        """Messages in processing."""
+        return sum(listener.running for listener in self.listeners)
+
+    async def start(self, *, workers: int, interpreter: str) -> None:
+        """Bring the workers up, load the functions and begin to poll for those that can run.
+
+        Raises WorkerStartError when no worker can be had. Nothing is polled before every
+        function is known to load: a function that cannot run is not polled at all.
+        """
+        began = self._clock.monotonic()
+        loaded = await self._load()
+        self.failures = loaded.failures
+        self.listeners = tuple(self._assembly.listener(each) for each in self._runnable())
+        self._polling = {_start_polling(listener) for listener in self.listeners}
+        self._sink.emit(
+            HostReady(
+                functions=self._states(),
+                workers=workers,
+                interpreter=interpreter,
+                after_s=self._clock.monotonic() - began,
+            )
+        )
+
+    async def failed(self) -> None:
+        """Wait for a listener to end by a defect of ours, and raise it; else wait for ever."""
+        while self._polling:
+            done, _ = await asyncio.wait(self._polling, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                self._polling.discard(task)
+                task.result()
+        await asyncio.Event().wait()
+
+    async def idle(self, for_s: float) -> None:
+        """Wait until there has been nothing to do for `for_s` seconds."""
+        await self._idle.wait(self.listeners, for_s)
+
+    async def stop(self, reason: str, *, up_to_s: float, at_once: asyncio.Event) -> int:
+        """Walk down the stop ladder and return how many messages could not be handed back.
+
+        No more polls; what runs may finish for `up_to_s` seconds, or until `at_once` is set,
+        with leases renewing; then the rest is interrupted and released with visibility 0.
+        """
+        self._sink.emit(HostStopping(reason=reason, running=self.running, up_to_s=up_to_s))
+        for listener in self.listeners:
+            listener.stop_polling()
+        await self._drained(up_to_s, at_once)
+        await self._workers.stop(0.0)
+        await self._drained(RELEASE_TIMEOUT_S, asyncio.Event())
+        left = sum(listener.unsettled for listener in self.listeners)
+        for listener in self.listeners:
+            listener.cancel()
+        for task in self._polling:
+            task.cancel()
+        if self._polling:
+            await asyncio.wait(set(self._polling))
+        await self._services.close()
+        return left
+
+    async def _drained(self, up_to_s: float, at_once: asyncio.Event) -> None:
+        """Wait until every listener is done, the time is up, or `at_once` is set."""
+        unfinished = {task for task in self._polling if not task.done()}
+        if not unfinished:
+            return
+        finished = asyncio.ensure_future(asyncio.wait(unfinished))
+        forced = asyncio.ensure_future(at_once.wait())
+        try:
+            async with self._clock.timeout(up_to_s):
+                await asyncio.wait({finished, forced}, return_when=asyncio.FIRST_COMPLETED)
+        except TimeoutError:
+            pass
+        finally:
+            finished.cancel()
+            forced.cancel()
+
+    async def _load(self) -> Loaded:
+        specs = [
+            function_spec(function) for function in self.project.functions if not function.disabled
+        ]
+        return await self._workers.start(specs) if specs else Loaded()
+
+    def _runnable(self) -> Sequence[FunctionDefinition]:
+        return [
+            function
+            for function in self.project.functions
+            if not function.disabled and function.name not in self.failures
+        ]
+
+    def _states(self) -> Sequence[FunctionState]:
+        known = [self._state(function) for function in self.project.functions]
+        broken = [
+            FunctionState(name=name, queue="", connection="", state="failed", why=self._why(name))
+            for name in self.project.failed
+        ]
+        return sorted([*known, *broken], key=lambda state: state.name.lower())
+
+    def _state(self, function: FunctionDefinition) -> FunctionState:
+        failure = self.failures.get(function.name)
+        state, why = "ready", ""
+        if function.disabled:
+            state, why = "disabled", function.disabled
+        elif failure is not None:
+            state, why = "failed", f"{failure.place}: {failure.message}".removeprefix(": ")
+        return FunctionState(
+            name=function.name,
+            queue=function.trigger.queue,
+            connection=function.trigger.connection,
+            state=state,
+            why=why,
+            concurrency=function.options.concurrency,
+        )
+
+    def _why(self, name: str) -> str:
+        for problem in self.project.problems:
+            if problem.function == name and problem.severity is Severity.ERROR:
+                return problem.message
+        return "see the findings above"
+
+
+def _start_polling(listener: Listener) -> asyncio.Task[None]:
+    task = asyncio.ensure_future(listener.run())
+    task.set_name(f"listener {listener.function}")
+    return task

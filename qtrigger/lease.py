@@ -1,0 +1,119 @@
+"""Keeps one message ours while its function runs.
+
+Owns the current pop receipt, which no other object may hold, because every renewal replaces it.
+Knows nothing of outcomes; it hides, releases and deletes on request, and says when the message
+is no longer ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from qtrigger.backoff import RenewalPacing
+from qtrigger.clock import Clock, Timer
+from qtrigger.errors import LeaseLostError, QueueError, QueueMissing
+from qtrigger.queues.client import QueueClient, QueueMessage
+
+
+class Lease:
+    """The right to one message, from its receipt to its end.
+
+    `expires_at` is the moment, on the monotonic clock, until which the message is surely hidden
+    from others: counted from before the request, so it is never too late.
+    """
+
+    def __init__(
+        self,
+        queue: QueueClient,
+        message: QueueMessage,
+        *,
+        lease_s: float,
+        received_at: float,
+        clock: Clock,
+    ) -> None:
+        self.message = message
+        self.expires_at = received_at + lease_s
+        self.lost_because = ""
+        self._queue = queue
+        self._receipt = message.pop_receipt
+        self._lease_s = lease_s
+        self._clock = clock
+        self._pacing = RenewalPacing(lease_s)
+        self._timer: Timer | None = None
+        self._renewal: asyncio.Task[None] | None = None
+        self._over = False
+        self._renewed: Callable[[], None] = _nothing
+        self._lost: Callable[[str], None] = _ignore
+
+    @property
+    def lost(self) -> bool:
+        """Whether the service has said that the message is no longer ours."""
+        return bool(self.lost_because)
+
+    def keep(self, *, renewed: Callable[[], None], lost: Callable[[str], None]) -> None:
+        """Begin to renew, and tell of each renewal and of the loss."""
+        self._renewed, self._lost = renewed, lost
+        age_s = self._lease_s - (self.expires_at - self._clock.monotonic())
+        self._schedule(self._pacing.next(renewed=True) - age_s)
+
+    async def delete(self) -> None:
+        """Remove the message for good. Raises the `QueueError` family; may be called again."""
+        await self._stop_renewing()
+        await self._queue.delete(self.message.id, self._receipt)
+
+    async def release(self, after_s: float, text: str | None = None) -> None:
+        """Let the message be seen again in `after_s` seconds, with another text if one is given.
+
+        Raises the `QueueError` family; may be called again.
+        """
+        await self._stop_renewing()
+        receipt = await self._queue.update(self.message.id, self._receipt, after_s, text)
+        self._receipt = receipt.pop_receipt
+
+    def let_go(self) -> None:
+        """Renew no more; unless it was settled, the message comes back when the lease ends."""
+        self._over = True
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _schedule(self, delay_s: float) -> None:
+        if self._over:
+            return
+        self._timer = self._clock.call_later(max(delay_s, 0.0), self._begin_renewal)
+
+    def _begin_renewal(self) -> None:
+        self._renewal = asyncio.ensure_future(self._renew())
+        self._renewal.set_name(f"renew {self.message.id}")
+
+    async def _renew(self) -> None:
+        asked_at = self._clock.monotonic()
+        try:
+            receipt = await self._queue.update(self.message.id, self._receipt, self._lease_s)
+        except (LeaseLostError, QueueMissing) as error:
+            self.lost_because = str(error)
+            self._lost(self.lost_because)
+            return
+        except QueueError:
+            # Whatever else went wrong, a later try may still come in time; a refusal for want
+            # of rights is told by the settlement, which needs the same right.
+            self._schedule(self._pacing.next(renewed=False))
+            return
+        self._receipt = receipt.pop_receipt
+        self.expires_at = asked_at + self._lease_s
+        self._renewed()
+        self._schedule(self._pacing.next(renewed=True))
+
+    async def _stop_renewing(self) -> None:
+        """Cancel the next renewal and wait for one under way: its answer holds our receipt."""
+        self.let_go()
+        if self._renewal is not None and not self._renewal.done():
+            await asyncio.wait([self._renewal])
+
+
+def _nothing() -> None:
+    """Stand in until `keep` names somebody to tell."""
+
+
+def _ignore(_reason: str) -> None:
+    """Stand in until `keep` names somebody to tell."""

@@ -1,0 +1,264 @@
+"""The poll loop of one function.
+
+Owns the slots, the waits and the requests for messages; hands each message to its lifecycle and
+never looks inside. State is touched by the loop's own thread alone. Source: QueueListener of the
+storage extension; where that one stops for good on an error, this one says so once, waits and
+tries again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Protocol
+
+from qtrigger.backoff import PollBackoff
+from qtrigger.clock import Clock
+from qtrigger.errors import AccessDenied, QueueError, QueueMissing, QueueUnavailable
+from qtrigger.events import EventSink, PollFinished, QueueStateChanged
+from qtrigger.lease import Lease
+from qtrigger.project.model import FunctionDefinition
+from qtrigger.queues.client import QueueClient, QueueMessage
+
+UNKNOWN, OK, MISSING, UNAVAILABLE, FAILING = "unknown", "ok", "missing", "unavailable", "failing"
+
+
+class Lifecycle(Protocol):
+    """What a listener needs of the way of its messages."""
+
+    @property
+    def lease_s(self) -> float:
+        """How long a message is hidden when it is received."""
+
+    def lease(self, message: QueueMessage, received_at: float) -> Lease:
+        """Take hold of a received message."""
+
+    async def process(self, lease: Lease, function_ended: Callable[[], None]) -> None:
+        """Run the function and settle; call `function_ended` once, before settling."""
+
+    async def hand_back(self, lease: Lease) -> None:
+        """Release a message that is not to be started."""
+
+
+class _Slot:
+    """Room for one running function; given back once, however often `free` is called."""
+
+    __slots__ = ("_freed", "_taken")
+
+    def __init__(self, freed: Callable[[], None]) -> None:
+        self._freed = freed
+        self._taken = True
+
+    def free(self) -> None:
+        if self._taken:
+            self._taken = False
+            self._freed()
+
+
+class Listener:
+    """Polls one function's queue and starts what it finds.
+
+    At most `batchSize + newBatchThreshold` messages are in processing, and at most `batchSize`
+    more are being settled: a batch is asked for only when there is room for all of it. `changed`
+    is called after each poll and each message's end.
+    """
+
+    def __init__(
+        self,
+        function: FunctionDefinition,
+        *,
+        queue: QueueClient,
+        lifecycle: Lifecycle,
+        backoff: PollBackoff,
+        clock: Clock,
+        sink: EventSink,
+        changed: Callable[[], None],
+    ) -> None:
+        self.function = function.name
+        self.queue = queue
+        self.state = UNKNOWN
+        self._options = function.options
+        self._lifecycle = lifecycle
+        self._backoff = backoff
+        self._clock = clock
+        self._sink = sink
+        self._changed = changed
+        self._stopping = False
+        self._exists = False
+        self._found_since_wait = False
+        self._processing = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._woken = asyncio.Event()
+        self._message_moved = asyncio.Event()
+        self._told_cause = ""
+        self.polled = asyncio.Event()
+        self.active_at = clock.monotonic()
+
+    @property
+    def running(self) -> int:
+        """Messages in processing: their functions have not ended."""
+        return self._processing
+
+    @property
+    def unsettled(self) -> int:
+        """Messages in processing or being settled."""
+        return len(self._tasks)
+
+    @property
+    def seen_empty(self) -> bool:
+        """Whether the last poll found nothing and nothing is left to do."""
+        return self.state in (OK, MISSING) and not self._tasks and not self._found_since_wait
+
+    def wake(self) -> None:
+        """Poll again now instead of after the rest of the back-off."""
+        self._woken.set()
+
+    def stop_polling(self) -> None:
+        """Ask for no more messages; what is in processing goes on."""
+        self._stopping = True
+        self._woken.set()
+        self._message_moved.set()
+
+    async def run(self) -> None:
+        """Poll until told to stop, then wait for every message's end."""
+        try:
+            while not self._stopping:
+                # A wake-up that comes while a poll is under way ends the wait after it.
+                self._woken.clear()
+                wait_s = await self._poll()
+                self.polled.set()
+                self._changed()
+                if wait_s is None:
+                    await self._wait_for_room()
+                else:
+                    await self._clock.wait(self._woken, wait_s)
+        finally:
+            await self.settled()
+
+    async def settled(self) -> None:
+        """Wait until every message taken so far has reached its end."""
+        while self._tasks:
+            await asyncio.wait(set(self._tasks))
+
+    def cancel(self) -> None:
+        """Give up on what is still unsettled; its messages come back when their leases end."""
+        for task in self._tasks:
+            task.cancel()
+
+    async def _poll(self) -> float | None:
+        """Ask once. Return the wait before the next poll, or None when messages were found."""
+        try:
+            if not self._exists:
+                self._exists = await self.queue.exists()
+            found = await self._receive() if self._exists else 0
+        except QueueMissing:
+            return self._nothing_there()
+        except QueueUnavailable as error:
+            self._exists = False
+            wait_s = max(self._idle_wait(), error.retry_after_s or 0.0)
+            self._tell(UNAVAILABLE, error, "Polling goes on by itself.", wait_s)
+            return wait_s
+        except QueueError as error:
+            self._exists = False
+            wait_s = self._backoff.give_up()
+            hint = "Grant the right; polling goes on." if isinstance(error, AccessDenied) else ""
+            self._tell(FAILING, error, hint, wait_s)
+            return wait_s
+        if not self._exists:
+            return self._nothing_there()
+        self._tell(OK, None, "", 0.0)
+        return None if found else self._idle_wait()
+
+    async def _receive(self) -> int:
+        asked_at = self._clock.monotonic()
+        messages = await self.queue.receive(self._options.batch_size, self._lifecycle.lease_s)
+        took_s = self._clock.monotonic() - asked_at
+        self._sink.emit(
+            PollFinished(
+                function=self.function,
+                queue=self.queue.name,
+                found=len(messages),
+                took_s=took_s,
+            )
+        )
+        if messages:
+            self._found_since_wait = True
+            self.active_at = self._clock.monotonic()
+        for message in messages:
+            self._begin(self._lifecycle.lease(message, asked_at))
+        return len(messages)
+
+    def _begin(self, lease: Lease) -> None:
+        if self._stopping:
+            self._own(self._lifecycle.hand_back(lease), lease)
+            return
+        slot = _Slot(self._slot_freed)
+        self._processing += 1
+        self._own(self._lifecycle.process(lease, slot.free), lease, slot)
+
+    def _own(
+        self, end: Coroutine[object, object, None], lease: Lease, slot: _Slot | None = None
+    ) -> None:
+        task = asyncio.ensure_future(end)
+        task.set_name(f"{self.function} {lease.message.id}")
+        self._tasks.add(task)
+        task.add_done_callback(lambda done: self._ended(done, lease, slot))
+
+    def _slot_freed(self) -> None:
+        self._processing -= 1
+        self._message_moved.set()
+
+    def _ended(self, task: asyncio.Task[None], lease: Lease, slot: _Slot | None) -> None:
+        """Tidy up after a message, also when its task was cancelled or hit a defect of ours."""
+        lease.let_go()
+        if slot is not None:
+            slot.free()
+        self._tasks.discard(task)
+        self.active_at = self._clock.monotonic()
+        self._message_moved.set()
+        self._changed()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            asyncio.get_running_loop().call_exception_handler(
+                {"message": f"{task.get_name()} ended by a defect", "exception": error}
+            )
+
+    async def _wait_for_room(self) -> None:
+        options = self._options
+        while not self._stopping and (
+            self._processing > options.new_batch_threshold
+            or len(self._tasks) - self._processing > options.batch_size
+        ):
+            self._message_moved.clear()
+            await self._message_moved.wait()
+
+    def _nothing_there(self) -> float:
+        self._exists = False
+        wait_s = self._idle_wait()
+        cause = f"queue {self.queue.name!r} does not exist"
+        hint = "It is picked up as soon as something creates it."
+        self._tell(MISSING, cause, hint, wait_s)
+        return wait_s
+
+    def _idle_wait(self) -> float:
+        found, self._found_since_wait = self._found_since_wait, False
+        return self._backoff.next(found=found)
+
+    def _tell(self, state: str, cause: QueueError | str | None, hint: str, wait_s: float) -> None:
+        """Emit a change of state or of its cause, and stay silent otherwise."""
+        text = str(cause or "")
+        kind = f"{cause.status} {cause.code}" if isinstance(cause, QueueError) else text
+        changed = (state, kind) != (self.state, self._told_cause)
+        silent = not changed or (state == OK and self.state == UNKNOWN)
+        self.state, self._told_cause = state, kind
+        if silent:
+            return
+        self._sink.emit(
+            QueueStateChanged(
+                function=self.function,
+                queue=self.queue.name,
+                state=state,
+                message=text,
+                hint=hint,
+                next_try_s=wait_s,
+            )
+        )

@@ -1,0 +1,119 @@
+"""Writes what a run gave to its output bindings, before its message is settled.
+
+Owns the step from output items to messages on queues: names resolved, texts encoded and checked
+before the first one is sent, so that a bad item leaves nothing half-written. Knows no triggers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from qtrigger.backoff import doubling
+from qtrigger.clock import Clock
+from qtrigger.errors import QtriggerError, QueueError, QueueMissing, QueueUnavailable
+from qtrigger.invocation import Output, OutputItem
+from qtrigger.project.model import FunctionDefinition, QueueOutput
+from qtrigger.queues.client import QueueClient
+from qtrigger.queues.encoding import encode
+from qtrigger.queues.services import QueueServices
+from qtrigger.wakeups import Wakeups
+
+TRIES = 4
+FIRST_PAUSE_S = 0.2
+LONGEST_PAUSE_S = 2.0
+
+
+ResolveName = Callable[[str, Mapping[str, object]], str]
+"""Fills the expressions of an output's `queueName` from binding data; raises QtriggerError."""
+
+
+class OutputError(QtriggerError):
+    """An output was not written; says which, why, and what was written before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """An item that can be sent: where, and the text as it will stand on the wire."""
+
+    binding: str
+    queue: QueueClient
+    text: str
+    item: OutputItem
+
+
+class OutputWriter:
+    """Writes the outputs of one function's runs."""
+
+    def __init__(
+        self,
+        function: FunctionDefinition,
+        *,
+        services: QueueServices,
+        resolve_name: ResolveName,
+        clock: Clock,
+        wakeups: Wakeups,
+    ) -> None:
+        self._function = function
+        self._bindings = {binding.name: binding for binding in function.outputs}
+        self._services = services
+        self._resolve_name = resolve_name
+        self._clock = clock
+        self._wakeups = wakeups
+
+    async def write(self, outputs: Sequence[Output], data: Mapping[str, object]) -> None:
+        """Send every item, in order. Raises OutputError at the first that cannot be sent."""
+        ready = [
+            self._prepare(output.binding, index, item, data)
+            for output in outputs
+            for index, item in enumerate(output.items)
+        ]
+        for written, message in enumerate(ready):
+            try:
+                await self._send(message)
+            except QueueError as error:
+                before = f" {written} of {len(ready)} were written before it." if written else ""
+                raise OutputError(
+                    f"output {message.binding!r}: could not write to queue "
+                    f"{message.queue.name!r}: {error}{before}"
+                ) from error
+
+    def _prepare(
+        self, binding: str, index: int, item: OutputItem, data: Mapping[str, object]
+    ) -> _Ready:
+        output = self._bindings[binding]
+        try:
+            queue = self._queue(output, data)
+            text = encode(item.body, self._function.options.message_encoding)
+        except QtriggerError as error:
+            raise OutputError(f"output {binding!r}, item {index}: {error}") from error
+        return _Ready(binding, queue, text, item)
+
+    def _queue(self, output: QueueOutput, data: Mapping[str, object]) -> QueueClient:
+        if output.account is None:
+            raise OutputError(output.account_error)
+        name = self._resolve_name(output.queue, data)
+        return self._services.of(output.account).queue(name)
+
+    async def _send(self, message: _Ready) -> None:
+        pauses = doubling(FIRST_PAUSE_S, LONGEST_PAUSE_S)
+        for tries_left in reversed(range(TRIES)):
+            try:
+                await _put(message)
+            except QueueUnavailable as error:
+                if not tries_left:
+                    raise
+                await self._clock.sleep(max(next(pauses), error.retry_after_s or 0.0))
+            else:
+                self._wakeups.wake(message.queue.address)
+                return
+
+
+async def _put(message: _Ready) -> None:
+    """Send one message, making its queue when it is missing."""
+    item = message.item
+    try:
+        await message.queue.send(message.text, delay_s=item.delay_s, ttl_s=item.ttl_s)
+    except QueueMissing:
+        await message.queue.create()
+        await message.queue.send(message.text, delay_s=item.delay_s, ttl_s=item.ttl_s)

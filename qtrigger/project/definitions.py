@@ -1,0 +1,166 @@
+"""What a declaration of a function amounts to, whichever programming model declared it.
+
+Owns the order of the checks: one function's errors never touch another's. A declaration is a
+value in function.json's shape; `function_json` reads it from a folder, and a worker that loaded
+decorators can report the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from qtrigger.project import bindings, disabling, problems, retry
+from qtrigger.project.findings import Findings, shown
+from qtrigger.project.host_json import HostFile
+from qtrigger.project.model import FunctionDefinition, HostConfig, RetryPolicy
+from qtrigger.project.schemas import Node
+from qtrigger.project.scripts import ScriptError, primary_script
+from qtrigger.project.settings import Settings
+from qtrigger.project.shape import repeated_keys, shape
+from qtrigger.project.tree import OnePlace, Tree
+
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,127}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declaration:
+    """A function as it was declared.
+
+    `tree` holds function.json's value and its places. `script` is the code's file when the
+    declaration itself tells it; None leaves it to function.json's rules for `directory`.
+    """
+
+    name: str
+    directory: Path
+    tree: Tree
+    script: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What all functions of a project share while they are defined."""
+
+    settings: Settings
+    host: HostFile
+    config: HostConfig
+    schema: Node
+    only: frozenset[str]
+
+    def left_out(self, name: str) -> str:
+        """Why the user left the function out, "" when it is wanted."""
+        if self.only:
+            wanted = name.casefold() in self.only
+            return "" if wanted else "not among the functions that were asked for"
+        listed = {one.casefold() for one in self.config.functions}
+        wanted = not listed or name.casefold() in listed
+        return "" if wanted else "not in host.json's list of functions"
+
+
+def decorated(
+    *,
+    name: str,
+    root: Path,
+    script: Path,
+    line: int,
+    entry_point: str,
+    bindings: Sequence[dict[str, Any]],
+    retry: dict[str, Any] | None = None,
+) -> Declaration:
+    """A function that a worker found declared by decorators, in the words of function.json.
+
+    `line` is where it stands in the script, from 1.
+    """
+    value: dict[str, Any] = {"bindings": list(bindings), "entryPoint": entry_point}
+    if retry is not None:
+        value["retry"] = retry
+    file = script.relative_to(root).as_posix() if script.is_relative_to(root) else str(script)
+    tree = Tree(file, OnePlace(value, line))
+    return Declaration(name=name, directory=root, tree=tree, script=script)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foreign:
+    """A function that is called by another kind of trigger, and so is none of ours."""
+
+    type: str
+
+
+def define(
+    declaration: Declaration, scope: Scope, findings: Findings
+) -> FunctionDefinition | Foreign | None:
+    """The function that is meant; None after errors were noted."""
+    tree = declaration.tree
+    faults = shape(tree, scope.schema)
+    if foreign := bindings.foreign_trigger(tree):
+        findings.warning(f"not run here: its trigger is of type {shown(foreign)}", tree.place(()))
+        return Foreign(type=foreign)
+    _check_name(declaration, findings)
+    scope.host.report(declaration.name, findings)
+    for fault in [*repeated_keys(tree), *faults, *problems.check(tree, scope.schema)]:
+        tree.report(fault, findings)
+    found = bindings.read(tree, scope.schema, scope.settings, findings)
+    policy = _retry(declaration, scope, findings)
+    script = _script(declaration, findings)
+    reason = scope.left_out(declaration.name) or disabling.disabled(
+        declaration.name, tree, scope.settings, findings
+    )
+    if findings.failed or found is None or script is None:
+        return None
+    return FunctionDefinition(
+        name=declaration.name,
+        directory=declaration.directory,
+        script_file=script,
+        entry_point=tree.at(("entryPoint",)) or "main",
+        source=tree.file,
+        bindings=found.raw,
+        trigger=found.trigger,
+        outputs=found.outputs,
+        options=scope.host.options(declaration.name),
+        output_mode=scope.host.output_mode(declaration.name),
+        disabled=reason,
+        retry=policy,
+    )
+
+
+def _check_name(declaration: Declaration, findings: Findings) -> None:
+    name = declaration.name
+    if not _NAME.fullmatch(name) or name.casefold() == "host":
+        findings.error(
+            f"{shown(name)} is no valid function name",
+            declaration.tree.place(()),
+            "a name has up to 128 letters, digits, hyphens and underscores, begins with a letter, "
+            'and is not "host"',
+        )
+
+
+def _retry(declaration: Declaration, scope: Scope, findings: Findings) -> RetryPolicy | None:
+    tree = declaration.tree
+    own = Findings(declaration.name)
+    policy = retry.read(tree, ("retry",), scope.schema, own)
+    findings.add(*own.problems)
+    if policy is None or own.failed or findings.failed:
+        return scope.config.retry if tree.at(("retry",)) is None else None
+    tries = scope.host.options(declaration.name).max_dequeue_count
+    retry.note_product(policy, tree, ("retry",), tries, findings)
+    return policy
+
+
+def _script(declaration: Declaration, findings: Findings) -> Path | None:
+    if declaration.script is not None:
+        return declaration.script
+    given = declaration.tree.at(("scriptFile",))
+    if given is not None and not isinstance(given, str):
+        return None
+    try:
+        return primary_script(declaration.directory, given)
+    except ScriptError as error:
+        findings.error(str(error), declaration.tree.place(("scriptFile",)), error.hint)
+    except OSError as error:
+        findings.error(
+            f"the script cannot be looked for: {error.strerror}", declaration.tree.place(())
+        )
+    return None

@@ -1,0 +1,147 @@
+"""A project folder and an environment, as a `Project`.
+
+Owns the order of reading and who is told what: a project's errors stop it, a function's errors
+stop that function. Reads files only; the environment is passed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from qtrigger.errors import ProjectError
+from qtrigger.project import function_json, host_json, local_settings, schemas
+from qtrigger.project.definitions import Declaration, Scope
+from qtrigger.project.findings import Findings, Place, shown
+from qtrigger.project.functions import Functions, note_strangers
+from qtrigger.project.functions import read as read_functions
+from qtrigger.project.model import Project
+from qtrigger.project.settings import Setting, Settings, layered
+
+_DEVELOPMENT: Final = "development"
+_ENVIRONMENT: Final = "AZURE_FUNCTIONS_ENVIRONMENT"
+_DECORATORS: Final = "function_app.py"
+
+
+def load_project(
+    root: Path,
+    environ: Mapping[str, str],
+    *,
+    environment: str,
+    only: Sequence[str] = (),
+    decorated: Sequence[Declaration] = (),
+) -> Project:
+    """Read the project in `root` under the variables `environ`.
+
+    `environment` is `Development`, `Production` or another of Azure's names; `only` limits the
+    functions to those named. `decorated` are functions that a worker reported of a project with
+    decorators; they are taken instead of function folders. Raises ProjectError when there is no
+    project at all; every other finding is among the project's problems.
+    """
+    root = root.absolute()
+    _check_folder(root)
+    findings = Findings()
+    local = _local(root, environment, findings)
+    settings = layered(environ, local.settings, findings)
+    folders = function_json.folders(root)
+    script = root / (settings.get("PYTHON_SCRIPT_FILE_NAME") or _DECORATORS)
+    if not (folders or decorated or script.is_file()):
+        _check_host_file(root)
+    _note_language(settings, findings)
+    scope, usable = _scope(root, settings, environment, only, findings)
+    functions = Functions()
+    # Without the local settings every function would only seem to miss its own.
+    if local.usable:
+        functions = read_functions(root, folders, decorated, scope)
+        note_strangers(functions, scope, only, findings)
+    runnable = functions.defined if usable else []
+    return Project(
+        root=root,
+        environment=environment,
+        host=scope.config,
+        settings={**settings.as_environment(), _ENVIRONMENT: environment},
+        functions=tuple(sorted(runnable, key=lambda function: function.name.casefold())),
+        failed=tuple(functions.failed),
+        problems=tuple(dict.fromkeys((*findings.problems, *functions.problems))),
+        not_run=tuple(functions.not_run),
+        blocked=not (usable and local.usable),
+        effective=tuple(scope.host.effective()) if usable else (),
+        decorator_script=script if script.is_file() else None,
+    )
+
+
+def _scope(
+    root: Path, settings: Settings, environment: str, only: Sequence[str], findings: Findings
+) -> tuple[Scope, bool]:
+    """What functions are defined under, and whether host.json can be used.
+
+    Functions are read even beside a broken host.json, so that their findings show with its own.
+    """
+    own = Findings()
+    host = host_json.read(root, settings, environment, own) or host_json.without_file(environment)
+    schema = schemas.load(function_json.FILE)
+    config = host.config(own, schema)
+    findings.add(*own.problems)
+    scope = Scope(
+        settings=settings,
+        host=host,
+        config=config,
+        schema=schema,
+        only=frozenset(name.casefold() for name in only),
+    )
+    return scope, not own.failed
+
+
+def _check_folder(root: Path) -> None:
+    try:
+        next(root.iterdir(), None)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ProjectError(f"the project folder {root} cannot be read: {reason}") from None
+
+
+def _check_host_file(root: Path) -> None:
+    """Raise ProjectError when a folder without any function has no host.json either."""
+    if (root / host_json.FILE).is_file():
+        return
+    near = [root.parent, *(entry for entry in sorted(root.iterdir()) if entry.is_dir())]
+    holding = next((folder for folder in near if (folder / host_json.FILE).is_file()), None)
+    hint = f"; there is one in {holding}" if holding else ""
+    raise ProjectError(
+        f"{root} is no functions project: it has neither host.json nor a folder with "
+        f"function.json nor {_DECORATORS}{hint}"
+    )
+
+
+def _local(root: Path, environment: str, findings: Findings) -> local_settings.LocalSettings:
+    if environment.casefold() == _DEVELOPMENT:
+        found = local_settings.read(root, findings)
+        for setting in found.settings:
+            _note_environment(setting, environment, findings)
+        return found
+    if (root / local_settings.FILE).is_file():
+        findings.warning(
+            f"the file is not read in {environment}; it is for local development only",
+            Place(file=local_settings.FILE, line=1),
+            "set what is needed of it in the environment",
+        )
+    return local_settings.LocalSettings()
+
+
+def _note_language(settings: Settings, findings: Findings) -> None:
+    setting = settings.find("FUNCTIONS_WORKER_RUNTIME")
+    if setting and setting.value.casefold() not in {"", "python"}:
+        findings.warning(
+            f"{setting.name} is {shown(setting.value)}; only Python functions are run here",
+            setting.place,
+        )
+
+
+def _note_environment(setting: Setting, environment: str, findings: Findings) -> None:
+    if setting.name == _ENVIRONMENT and setting.value.casefold() != environment.casefold():
+        findings.warning(
+            f"{_ENVIRONMENT} has no effect in this file; it is {environment}",
+            setting.place,
+            "set it in the environment",
+        )

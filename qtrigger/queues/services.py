@@ -1,0 +1,28 @@
+"""One connection pool for each storage account, however many functions use it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from qtrigger.queues.account import Account
+from qtrigger.queues.client import QueueService
+
+
+class QueueServices:
+    """Opens a service for each distinct account when it is first asked for; closes them all."""
+
+    def __init__(self, open_service: Callable[[Account], QueueService]) -> None:
+        self._open_service = open_service
+        self._services: dict[Account, QueueService] = {}
+
+    def of(self, account: Account) -> QueueService:
+        """Return the account's service, the same one each time; no request is made."""
+        if account not in self._services:
+            self._services[account] = self._open_service(account)
+        return self._services[account]
+
+    async def close(self) -> None:
+        """Close all of them."""
+        services, self._services = list(self._services.values()), {}
+        await asyncio.gather(*(service.close() for service in services))

@@ -1,0 +1,225 @@
+"""What happens to a message after its run: decided purely, carried out thinly.
+
+Owns the table from outcome to disposition and the order of the requests that carry one out.
+Every message ends in exactly one disposition. Knows no functions and no workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import assert_never
+
+from qtrigger.backoff import doubling
+from qtrigger.clock import Clock
+from qtrigger.errors import LeaseLostError, QueueError, QueueMissing, QueueUnavailable
+from qtrigger.invocation import (
+    Failed,
+    Interrupted,
+    LeaseLost,
+    Outcome,
+    Postponed,
+    Rejected,
+    Succeeded,
+    TimedOut,
+    WorkerLost,
+)
+from qtrigger.lease import Lease
+from qtrigger.queues.client import NEVER_EXPIRES_S, QueueClient
+from qtrigger.wakeups import Wakeups
+
+FIRST_PAUSE_S = 0.2
+LONGEST_PAUSE_S = 10.0
+REMEMBERED_COPIES = 10_000
+NOT_FOUND = 404
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriesPolicy:
+    """How tries are counted and spaced.
+
+    `pauses_s` are the pauses after the first, second … failed try; the last one repeats.
+    """
+
+    max_dequeue_count: int
+    pauses_s: tuple[float, ...]
+    has_poison_queue: bool
+
+    def pause_after(self, dequeue_count: int) -> float:
+        """Return the pause after the try with that dequeue count (from 1)."""
+        return self.pauses_s[min(max(dequeue_count, 1), len(self.pauses_s)) - 1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ack:
+    """Delete it: done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """Make it visible again after `after_s` seconds: the try failed."""
+
+    after_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Poison:
+    """Move it to the poison queue; `reason` is tries, undecodable or rejected."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """Make it visible again after `after_s` seconds: no try failed."""
+
+    after_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Abandon:
+    """Leave it hidden until its lease ends: it failed, and has no poison queue to go to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drop:
+    """Do nothing: it is no longer ours."""
+
+
+Disposition = Ack | Retry | Poison | Release | Abandon | Drop
+
+
+def decide(outcome: Outcome, dequeue_count: int, policy: TriesPolicy) -> Disposition:
+    """Return what becomes of a message whose run had that outcome.
+
+    Source: QueueProcessor.CompleteProcessingMessageAsync of the storage extension; without a
+    poison queue a failed message is left alone there, whatever `visibilityTimeout` says, and
+    here it is released after that time when there is one.
+    """
+    match outcome:
+        case Succeeded():
+            return Ack()
+        case Failed() | TimedOut() | WorkerLost():
+            return _after_failure(dequeue_count, policy)
+        case Interrupted():
+            return Release(after_s=0.0)
+        case LeaseLost():
+            return Drop()
+        case Postponed(delay_s=delay_s):
+            return Release(after_s=delay_s)
+        case Rejected():
+            return Poison(reason="rejected") if policy.has_poison_queue else Abandon()
+        case _:
+            assert_never(outcome)
+
+
+def _after_failure(dequeue_count: int, policy: TriesPolicy) -> Disposition:
+    if policy.has_poison_queue:
+        if dequeue_count >= policy.max_dequeue_count:
+            return Poison(reason="tries")
+        return Retry(after_s=policy.pause_after(dequeue_count))
+    pause_s = policy.pause_after(dequeue_count)
+    return Retry(after_s=pause_s) if pause_s > 0 else Abandon()
+
+
+def refused_on_arrival(dequeue_count: int, policy: TriesPolicy) -> bool:
+    """Whether a message has used up its tries before this one and must not run.
+
+    That happens when hosts died during its last tries. Where there is no poison queue it runs,
+    whatever the count.
+    """
+    return policy.has_poison_queue and dequeue_count > policy.max_dequeue_count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """How carrying out went: `error` is None when the service took it.
+
+    `gone` says that the message was no longer ours when we came to settle it.
+    """
+
+    error: QueueError | None = None
+    gone: str = ""
+
+
+class Settlement:
+    """Carries dispositions out on one queue, and its poison queue where there is one."""
+
+    def __init__(self, *, poison: QueueClient | None, clock: Clock, wakeups: Wakeups) -> None:
+        self.poison = poison
+        self._clock = clock
+        self._wakeups = wakeups
+        self._copied: dict[str, None] = {}
+
+    async def carry_out(self, disposition: Disposition, lease: Lease) -> Settled:
+        """Do it, trying again as long as the lease lasts; never raises a `QueueError`."""
+        try:
+            match disposition:
+                case Ack():
+                    await self._persist(lease.delete, lease)
+                case Retry(after_s=after_s) | Release(after_s=after_s):
+                    await self._persist(lambda: lease.release(after_s), lease)
+                case Poison():
+                    await self._move_to_poison(lease)
+                case Abandon() | Drop():
+                    lease.let_go()
+                case _:
+                    assert_never(disposition)
+        except (LeaseLostError, QueueMissing) as error:
+            # Somebody else has it, or it is gone: nothing is left to do, and nothing is wrong.
+            return Settled(gone=str(error))
+        except QueueError as error:
+            return Settled(error=error)
+        return Settled()
+
+    async def _move_to_poison(self, lease: Lease) -> None:
+        """Copy, then delete: a crash in between duplicates, and never loses.
+
+        The copy is the text as it stands on the wire, never decoded and encoded again, so a
+        message of the largest size fits too; and it never expires.
+        """
+        poison = self.poison
+        if poison is None:
+            lease.let_go()
+            return
+        if lease.message.id not in self._copied:
+            await self._persist(lambda: _send(poison, lease.message.text), lease)
+            self._remember_copy(lease.message.id)
+            self._wakeups.wake(poison.address)
+        await self._persist(lease.delete, lease)
+        self._copied.pop(lease.message.id, None)
+
+    def _remember_copy(self, message_id: str) -> None:
+        """Keep a message whose delete fails from being copied anew each time it comes back."""
+        self._copied[message_id] = None
+        if len(self._copied) > REMEMBERED_COPIES:
+            self._copied.pop(next(iter(self._copied)))
+
+    async def _persist(self, request: Callable[[], Awaitable[None]], lease: Lease) -> None:
+        """Repeat a request through passing faults, for as long as the message stays ours."""
+        repeated = False
+        for pause_s in doubling(FIRST_PAUSE_S, LONGEST_PAUSE_S):
+            try:
+                await request()
+            except QueueUnavailable as error:
+                wait_s = max(pause_s, error.retry_after_s or 0.0)
+                if self._clock.monotonic() + wait_s >= lease.expires_at:
+                    raise
+                await self._clock.sleep(wait_s)
+                repeated = True
+            except LeaseLostError as error:
+                if repeated and error.status == NOT_FOUND:
+                    # The request before was carried out after all, and only its answer was lost.
+                    return
+                raise
+            else:
+                return
+
+
+async def _send(poison: QueueClient, text: str) -> None:
+    """Put a copy there, making the queue when it is needed for the first time."""
+    try:
+        await poison.send(text, ttl_s=NEVER_EXPIRES_S)
+    except QueueMissing:
+        await poison.create()
+        await poison.send(text, ttl_s=NEVER_EXPIRES_S)

@@ -1,0 +1,137 @@
+"""The life of the process: start, reload, stop, and what it tells its caller.
+
+Owns signals and the succession of hosts. Knows no queues, no functions and no terminal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from qtrigger.clock import Clock
+from qtrigger.errors import ExitCode, QtriggerError
+from qtrigger.events import EventSink, HostStopped, ReloadRejected
+from qtrigger.host import Host
+
+StartHost = Callable[[], Awaitable[Host]]
+
+
+class Supervisor:
+    """Runs one host after another until the process is told to end.
+
+        `start_host` loads the project anew and returns a host that already polls; it raises a
+        `QtriggerError` when that cannot be done. The first stop request drains, the second one
+    releases and leaves at once; a reload starts the new host before the old one stops.
+        `counts` gives the closing counts.
+    """
+
+    def __init__(
+        self,
+        start_host: StartHost,
+        *,
+        shutdown_timeout_s: float | None,
+        exit_when_idle_s: float | None,
+        clock: Clock,
+        sink: EventSink,
+        counts: Callable[[], Mapping[str, int]],
+    ) -> None:
+        self._start_host = start_host
+        self._shutdown_timeout_s = shutdown_timeout_s
+        self._exit_when_idle_s = exit_when_idle_s
+        self._clock = clock
+        self._sink = sink
+        self._counts = counts
+        self._reason = ""
+        self._stop = asyncio.Event()
+        self._at_once = asyncio.Event()
+        self._reload = asyncio.Event()
+        self._retiring: set[asyncio.Task[int]] = set()
+
+    def request_stop(self, reason: str) -> None:
+        """Drain and end; asked a second time, release what runs and end at once."""
+        if self._stop.is_set():
+            self._at_once.set()
+        self._reason = self._reason or reason
+        self._stop.set()
+
+    def request_reload(self) -> None:
+        """Load the project anew and swap hosts once the new one is ready."""
+        self._reload.set()
+
+    async def run(self) -> ExitCode:
+        """Run to the end. Raises QtriggerError when the first host cannot be started."""
+        began = self._clock.monotonic()
+        with self._signals():
+            host = await self._start_host()
+            host = await self._watch(host)
+            left = await self._stop_host(host, self._reason)
+            left += sum(await asyncio.gather(*self._retiring))
+        self._sink.emit(
+            HostStopped(
+                reason=self._reason,
+                counts=self._counts(),
+                unsettled=left,
+                after_s=self._clock.monotonic() - began,
+            )
+        )
+        return ExitCode.PARTLY if left else ExitCode.OK
+
+    async def _watch(self, host: Host) -> Host:
+        """Wait for a reason to end, reloading on the way; return the host that is then live."""
+        while not self._stop.is_set():
+            asked = await self._first_of(host)
+            if asked == "reload" and not self._stop.is_set():
+                self._reload.clear()
+                host = await self._replace(host)
+            elif asked == "idle":
+                self.request_stop("idle")
+        return host
+
+    async def _first_of(self, host: Host) -> str:
+        waits: dict[str, Coroutine[Any, Any, object]] = {
+            "stop": self._stop.wait(),
+            "reload": self._reload.wait(),
+            "defect": host.failed(),
+        }
+        if self._exit_when_idle_s is not None:
+            waits["idle"] = host.idle(self._exit_when_idle_s)
+        tasks = [asyncio.create_task(wait, name=name) for name, wait in waits.items()]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+            return next(task.get_name() for task in tasks if task in done)
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    async def _replace(self, old: Host) -> Host:
+        try:
+            new = await self._start_host()
+        except QtriggerError as error:
+            self._sink.emit(ReloadRejected(message=str(error)))
+            return old
+        retiring = asyncio.create_task(self._stop_host(old, "reload"), name="retiring host")
+        self._retiring.add(retiring)
+        return new
+
+    async def _stop_host(self, host: Host, reason: str) -> int:
+        up_to_s = self._shutdown_timeout_s
+        if up_to_s is None:
+            up_to_s = host.project.host.shutdown_timeout_s
+        return await host.stop(reason, up_to_s=up_to_s, at_once=self._at_once)
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.request_stop, number.name)
+        loop.add_signal_handler(signal.SIGHUP, self.request_reload)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                loop.remove_signal_handler(number)

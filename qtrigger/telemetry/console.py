@@ -1,0 +1,99 @@
+"""Log lines for people: one aligned line for each event, in colour on a terminal.
+
+Owns layout and colours. What the lines say is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TextIO
+
+import click
+
+from qtrigger.events import Event, FunctionState, HostReady, UserLog
+from qtrigger.telemetry.lines import Line, line_of
+from qtrigger.telemetry.outcomes import duration_text
+
+SHORT_ID = 8
+TAG_WIDTH = 8
+
+
+class ConsoleSink:
+    """Writes events as text lines to a stream.
+
+    `level` is the least level shown (numbers of `logging`); `colour` turns ANSI colours on.
+    """
+
+    def __init__(self, stream: TextIO, *, level: int, colour: bool) -> None:
+        self._stream = stream
+        self._level = level
+        self._colour = colour
+        self._name_width = 8
+
+    def emit(self, event: Event) -> None:
+        """Write one event, unless its level is below the wanted one."""
+        if isinstance(event, HostReady):
+            self._announce(event)
+            return
+        line = line_of(event)
+        if line.level < self._level:
+            return
+        self._write(self._render(line, of_user=isinstance(event, UserLog)))
+
+    def _announce(self, event: HostReady) -> None:
+        names = [state.name for state in event.functions]
+        self._name_width = max([self._name_width, *map(len, names)])
+        ready = [state for state in event.functions if state.state == "ready"]
+        lines = [*function_table(event.functions), ""]
+        lines.append(
+            click.style(f"ready in {duration_text(event.after_s)}", bold=True)
+            + f"  {len(ready)} of {len(event.functions)} functions, "
+            f"{event.workers} worker{'' if event.workers == 1 else 's'} on {event.interpreter}"
+        )
+        self._write("\n".join(lines))
+
+    def _render(self, line: Line, *, of_user: bool) -> str:
+        now = datetime.now().astimezone().strftime("%H:%M:%S")
+        tag = "" if of_user else line.tag
+        text = line.text
+        if of_user:
+            text = f"{logging.getLevelName(line.level)} {text}"
+        columns = [now, _styled(f"{tag:<{TAG_WIDTH}}", line)]
+        if line.function:
+            columns.append(f"{line.function:<{self._name_width}}")
+        if line.message_id:
+            columns.append(line.message_id[:SHORT_ID])
+        indent = " " * 10
+        first, *rest = text.splitlines() or [""]
+        details = [*rest, *line.details.rstrip().splitlines()]
+        return "\n".join(["  ".join([*columns, first]), *(indent + each for each in details)])
+
+    def _write(self, text: str) -> None:
+        self._stream.write((text if self._colour else click.unstyle(text)) + "\n")
+        self._stream.flush()
+
+
+def function_table(functions: Sequence[FunctionState]) -> list[str]:
+    """Return the table of functions, header first; columns as wide as their texts."""
+    rows = [("FUNCTION", "QUEUE", "CONNECTION", "STATE")]
+    for each in functions:
+        state = f"ready, {each.concurrency} at once" if each.state == "ready" else each.state
+        rows.append(
+            (each.name, each.queue, each.connection, state + (f": {each.why}" if each.why else ""))
+        )
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    return [
+        "  ".join([*(f"{row[i]:<{widths[i]}}" for i in range(3)), row[3]]).rstrip() for row in rows
+    ]
+
+
+def _styled(text: str, line: Line) -> str:
+    if line.level >= logging.ERROR:
+        return click.style(text, fg="red", bold=True)
+    if line.level >= logging.WARNING:
+        return click.style(text, fg="yellow", bold=True)
+    if line.level <= logging.DEBUG:
+        return click.style(text, dim=True)
+    return click.style(text, fg="green") if line.tag == "ok" else text

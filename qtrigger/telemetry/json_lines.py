@@ -1,0 +1,53 @@
+"""Log lines for machines: one JSON object a line, through structlog.
+
+Owns the shape of a line: `schema_version`, `timestamp`, `level`, `event`, `message`, then the
+event's own fields.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TextIO
+
+import structlog
+
+from qtrigger.events import Event
+from qtrigger.telemetry.lines import line_of
+
+SCHEMA_VERSION = 1
+# journald cuts a line at 48 KiB; what is trimmed is marked.
+MOST_DETAILS = 30_000
+
+
+class JsonSink:
+    """Writes events as JSON lines to a stream; `level` is the least level shown."""
+
+    def __init__(self, stream: TextIO, *, level: int) -> None:
+        self._level = level
+        self._log = structlog.wrap_logger(
+            structlog.WriteLogger(stream),
+            processors=[
+                structlog.processors.TimeStamper(fmt="iso", utc=True),
+                structlog.processors.JSONRenderer(),
+            ],
+        )
+
+    def emit(self, event: Event) -> None:
+        """Write one event, unless its level is below the wanted one."""
+        line = line_of(event)
+        if line.level < self._level:
+            return
+        known = {
+            "function": line.function,
+            "message_id": line.message_id,
+            "details": line.details[:MOST_DETAILS],
+            "truncated": len(line.details) > MOST_DETAILS,
+        }
+        self._log.info(
+            line.event,
+            schema_version=SCHEMA_VERSION,
+            level=logging.getLevelName(line.level).lower(),
+            message=line.text,
+            **{name: value for name, value in known.items() if value},
+            **line.fields,
+        )

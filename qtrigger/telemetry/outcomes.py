@@ -1,0 +1,139 @@
+"""The words for how an invocation ended.
+
+Owns the texts of the closed union of outcomes; adding an outcome fails the type check here until
+it has words.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from qtrigger.events import InvocationFinished
+from qtrigger.invocation import (
+    Failed,
+    Interrupted,
+    LeaseLost,
+    Outcome,
+    Postponed,
+    Rejected,
+    Succeeded,
+    TimedOut,
+    WorkerLost,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """An invocation's end in words."""
+
+    outcome: str
+    tag: str
+    level: int
+    text: str
+    details: str = ""
+    error_fields: Mapping[str, object] = field(default_factory=dict)
+
+
+def describe_outcome(event: InvocationFinished) -> Described:
+    """Return the words for a finished invocation."""
+    took = duration_text(event.duration_s)
+    tries = f"try {event.dequeue_count}"
+    outcome = event.outcome
+    match outcome:
+        case Succeeded():
+            return Described(
+                outcome="succeeded", tag="ok", level=logging.INFO, text=f"{tries}  {took}"
+            )
+        case Failed(error=error):
+            place = f"  ({error.place})" if error.place else ""
+            return Described(
+                outcome="failed",
+                tag="FAILED",
+                level=logging.ERROR,
+                text=f"{_failed(event)}  {took}  {error.type}: {error.message}{place}",
+                details=error.traceback,
+                error_fields={
+                    "error.type": error.type,
+                    "error.message": error.message,
+                    "error.place": error.place,
+                },
+            )
+        case TimedOut() | WorkerLost():
+            return Described(
+                outcome="timed_out" if isinstance(outcome, TimedOut) else "worker_lost",
+                tag="FAILED",
+                level=logging.ERROR,
+                text=f"{_failed(event)}  {took}  {_cause(outcome)}",
+            )
+        case Interrupted() | LeaseLost() | Postponed() | Rejected():
+            return _other(outcome, f"{tries}  {took}")
+        case _:
+            assert_never(outcome)
+
+
+def _other(outcome: Interrupted | LeaseLost | Postponed | Rejected, text: str) -> Described:
+    match outcome:
+        case Interrupted():
+            return Described(
+                outcome="interrupted",
+                tag="back",
+                level=logging.INFO,
+                text=f"{text}  interrupted by our stop and handed back",
+            )
+        case LeaseLost():
+            return Described(
+                outcome="lease_lost",
+                tag="LEASE",
+                level=logging.WARNING,
+                text=f"{text}  ended, but the message was no longer ours",
+            )
+        case Postponed(delay_s=delay_s):
+            return Described(
+                outcome="postponed",
+                tag="later",
+                level=logging.INFO,
+                text=f"{text}  asked to come back in {duration_text(delay_s)}",
+            )
+        case Rejected(reason=reason):
+            return Described(
+                outcome="rejected",
+                tag="REJECT",
+                level=logging.WARNING,
+                text=f"{text}  rejected: {reason}",
+            )
+        case _:
+            assert_never(outcome)
+
+
+def _cause(outcome: Outcome) -> str:
+    if isinstance(outcome, TimedOut):
+        return f"timed out after {duration_text(outcome.after_s)} (functionTimeout)"
+    if isinstance(outcome, WorkerLost):
+        return f"its worker process ended: {outcome.how}"
+    raise TypeError(type(outcome).__name__)
+
+
+def _failed(event: InvocationFinished) -> str:
+    """Say which try failed, and what comes next when that is another try."""
+    tries = f"try {event.dequeue_count}/{event.max_dequeue_count}"
+    if event.disposition == "retried":
+        when = f"in {duration_text(event.retry_after_s)}" if event.retry_after_s else "at once"
+        return f"{tries}, again {when}"
+    if event.disposition == "abandoned":
+        return f"{tries}, again when its lease ends"
+    return tries
+
+
+def duration_text(seconds: float) -> str:
+    """Return a duration for people: `42 ms`, `1.5 s`, `2 min 5 s`."""
+    if seconds < 0.0995:
+        return f"{seconds * 1000:.1f} ms" if seconds < 0.00995 else f"{seconds * 1000:.0f} ms"
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.3g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if rest else f"{minutes} min"

@@ -1,0 +1,139 @@
+"""Between the host's values and the frames of the wire.
+
+Owns the shape of the load and invoke requests and of a run's ends. Pure; it sends nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from qtrigger.invocation import (
+    ErrorDetail,
+    Failed,
+    Interrupted,
+    Invocation,
+    Outcome,
+    Output,
+    OutputItem,
+    Postponed,
+    Ran,
+    Rejected,
+    Succeeded,
+)
+from qtrigger.workers.worker import FunctionSpec, Loaded, LoadFailure
+
+# The threads of a worker take every run that its plain functions may have under way, up to what
+# the reference's host sets.
+MAX_THREADS = 1000
+
+
+def load_request(root: Path, functions: Sequence[FunctionSpec]) -> dict[str, Any]:
+    """The header that asks a worker process to load functions."""
+    return {
+        "t": "load",
+        "root": str(root),
+        "threads": min(sum(function.concurrency for function in functions), MAX_THREADS),
+        "functions": [
+            {
+                "name": function.name,
+                "directory": str(function.directory),
+                "script": str(function.script_file),
+                "entry": function.entry_point,
+                "bindings": function.bindings,
+                "outputs": function.outputs,
+            }
+            for function in functions
+        ],
+    }
+
+
+def loaded(header: Mapping[str, Any]) -> Loaded:
+    """What a ready frame says."""
+    failures = header["failures"]
+    return Loaded(failures={name: LoadFailure(**failure) for name, failure in failures.items()})
+
+
+def invoke_request(number: int, invocation: Invocation) -> tuple[dict[str, Any], bytes]:
+    """Header and blob that ask a worker process for a run."""
+    header = {
+        "t": "invoke",
+        "id": number,
+        "function": invocation.function,
+        "invocation": invocation.id,
+        "max": invocation.max_dequeue_count,
+        "messages": [
+            (
+                message.id,
+                message.dequeue_count,
+                message.inserted.isoformat(),
+                message.expires.isoformat(),
+                message.next_visible.isoformat(),
+                message.pop_receipt,
+                len(message.body),
+            )
+            for message in invocation.messages
+        ],
+    }
+    return header, b"".join([message.body for message in invocation.messages])
+
+
+def ran(ends: Sequence[Mapping[str, Any]], blob: bytes, duration_s: float) -> Ran:
+    """What a result frame says. Raises LookupError or TypeError when it is malformed.
+
+    The end `cancelled` is read as Interrupted; whoever asked for it knows why.
+    """
+    if len(ends) == 1 and "outputs" not in ends[0] and ends[0]["end"] == "ok":
+        return Ran(outcomes=(Succeeded(),), duration_s=duration_s)
+    start = 0
+    outcomes: list[Outcome] = []
+    for end in ends:
+        outcome, start = _outcome(end, blob, start)
+        outcomes.append(outcome)
+    return Ran(outcomes=tuple(outcomes), duration_s=duration_s)
+
+
+def every(invocation: Invocation, outcome: Outcome, duration_s: float) -> Ran:
+    """One outcome for each message."""
+    return Ran(outcomes=(outcome,) * len(invocation.messages), duration_s=duration_s)
+
+
+def _outcome(end: Mapping[str, Any], blob: bytes, start: int) -> tuple[Outcome, int]:
+    match end["end"]:
+        case "ok":
+            outputs, start = _outputs(end.get("outputs", ()), blob, start)
+            return Succeeded(outputs=outputs), start
+        case "failed":
+            return Failed(error=_error(end)), start
+        case "later":
+            return Postponed(delay_s=float(end["delay"])), start
+        case "reject":
+            return Rejected(reason=str(end["reason"])), start
+        case "cancelled":
+            return Interrupted(), start
+        case other:
+            raise LookupError(f"no such end of a run: {other!r}")
+
+
+def _error(end: Mapping[str, Any]) -> ErrorDetail:
+    return ErrorDetail(
+        type=end["type"],
+        message=end["message"],
+        traceback=end.get("traceback", ""),
+        place=end.get("place", ""),
+    )
+
+
+def _outputs(
+    outputs: Sequence[Mapping[str, Any]], blob: bytes, start: int
+) -> tuple[tuple[Output, ...], int]:
+    written: list[Output] = []
+    for output in outputs:
+        items: list[OutputItem] = []
+        for item in output["items"]:
+            size, delay_s, ttl_s = (item, None, None) if isinstance(item, int) else item
+            items.append(OutputItem(body=blob[start : start + size], delay_s=delay_s, ttl_s=ttl_s))
+            start += size
+        written.append(Output(binding=output["binding"], items=tuple(items)))
+    return tuple(written), start

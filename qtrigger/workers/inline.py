@@ -1,0 +1,152 @@
+"""A worker that calls given functions in the host's own process.
+
+Owns nothing but the seam: signatures, calls and outputs are the child's own code, so that what a
+test sees here is what a worker process does. It passes the same contract suite. Plain functions
+run on the event loop and block it; they cannot time out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from qtrigger.clock import Clock
+from qtrigger.invocation import Interrupted, Invocation, Outcome, Ran, TimedOut, TriggerMessage
+from qtrigger.workers import answers
+from qtrigger.workers.python.calls import Call, Message
+from qtrigger.workers.python.context import SCOPE, Context, Scope
+from qtrigger.workers.python.failures import Describer
+from qtrigger.workers.python.signature import Plan, SignatureError, plan
+from qtrigger.workers.worker import FunctionSpec, Loaded, LoadFailure
+
+Notice = Callable[[str, str, str], None]
+"""Told a function, a kind of surprise and a text; see the child's `calls`."""
+
+
+class _Running:
+    def __init__(self, task: asyncio.Task[tuple[dict[str, Any], list[bytes]]]) -> None:
+        self.task = task
+        self.cut_short: Outcome | None = None
+
+    def cut(self, outcome: Outcome) -> None:
+        self.cut_short = outcome
+        self.task.cancel()
+
+
+class InlineWorker:
+    """A `Worker` for tests. `functions` maps names to what a function folder's `main` would be."""
+
+    def __init__(
+        self,
+        functions: Mapping[str, Callable[..., Any]],
+        *,
+        clock: Clock,
+        root: Path | None = None,
+        notice: Notice = lambda _function, _kind, _text: None,
+    ) -> None:
+        self._functions = functions
+        self._clock = clock
+        self._notice = notice
+        self._describer = Describer(str(root or Path.cwd()))
+        self._plans: dict[str, Plan] = {}
+        self._open: set[_Running] = set()
+        self._stopped = False
+
+    @property
+    def running(self) -> int:
+        """See `Worker`."""
+        return len(self._open)
+
+    async def start(self, functions: Sequence[FunctionSpec]) -> Loaded:
+        """See `Worker`."""
+        failures: dict[str, LoadFailure] = {}
+        for spec in functions:
+            try:
+                self._plans[spec.name] = plan(
+                    name=spec.name,
+                    function=self._functions[spec.name],
+                    directory=str(spec.directory),
+                    bindings=spec.bindings,
+                    mode=spec.outputs,
+                )
+            except (SignatureError, LookupError, NameError, TypeError) as error:
+                failures[spec.name] = LoadFailure(**self._describer.failure(error))
+        return Loaded(failures=failures)
+
+    async def invoke(self, invocation: Invocation) -> Ran:
+        """See `Worker`."""
+        if self._stopped:
+            return answers.every(invocation, Interrupted(), 0.0)
+        plan = self._plans[invocation.function]
+        scope = Scope(plan.name, invocation.id, invocation.messages[0].id)
+        call = self._call(plan, scope, invocation)
+        began = self._clock.monotonic()
+        SCOPE.set(scope)
+        if not plan.is_async:
+            end, blobs = call.plain()
+            return answers.ran([end], b"".join(blobs), self._clock.monotonic() - began)
+        run = _Running(asyncio.create_task(call.awaited(), name=f"invocation {invocation.id}"))
+        self._open.add(run)
+        run.task.add_done_callback(lambda _task: self._open.discard(run))
+        return await self._answer(run, invocation, began)
+
+    async def stop(self, grace_s: float) -> None:
+        """See `Worker`."""
+        self._stopped = True
+        tasks = [run.task for run in self._open]
+        if not tasks:
+            return
+        try:
+            async with self._clock.timeout(grace_s):
+                await asyncio.wait(tasks)
+        except TimeoutError:
+            for run in self._open:
+                run.cut(Interrupted())
+            await asyncio.wait(tasks)
+
+    def _call(self, plan: Plan, scope: Scope, invocation: Invocation) -> Call:
+        context = Context(
+            scope=scope,
+            function_directory=plan.directory,
+            max_dequeue_count=invocation.max_dequeue_count,
+            thread_local_storage=threading.local(),
+        )
+
+        def notice(kind: str, text: str) -> None:
+            self._notice(plan.name, kind, text)
+
+        message = _message(invocation.messages[0])
+        return Call(plan, message, context, self._describer, notice)
+
+    async def _answer(self, run: _Running, invocation: Invocation, began: float) -> Ran:
+        timer = None
+        if (limit_s := invocation.timeout_s) is not None:
+            over = TimedOut(after_s=limit_s)
+            timer = self._clock.call_later(limit_s, lambda: run.cut(over))
+        try:
+            end, blobs = await asyncio.shield(run.task)
+        except asyncio.CancelledError:
+            run.task.cancel()
+            raise
+        finally:
+            if timer is not None:
+                timer.cancel()
+        duration_s = self._clock.monotonic() - began
+        if run.cut_short is not None:
+            return answers.every(invocation, run.cut_short, duration_s)
+        return answers.ran([end], b"".join(blobs), duration_s)
+
+
+def _message(message: TriggerMessage) -> Message:
+    return Message(
+        id=message.id,
+        body=message.body,
+        dequeue_count=message.dequeue_count,
+        inserted=message.inserted.isoformat(),
+        expires=message.expires.isoformat(),
+        next_visible=message.next_visible.isoformat(),
+        pop_receipt=message.pop_receipt,
+    )

@@ -1,0 +1,67 @@
+"""The host's end of the socket to a worker process.
+
+Owns frames in and frames out on the host's event loop: writes are joined once per turn of the
+loop. It does not know what the frames mean.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from qtrigger.workers.python.wire import Header, Parser, WireError, encode
+
+
+class Link(asyncio.Protocol):
+    """An open connection to a worker process.
+
+    `on_frame` gets each frame's header and blob; `on_closed` is called once, with ""
+    when the other end did it, else with what is wrong in words.
+    """
+
+    def __init__(
+        self, on_frame: Callable[[Header, bytes], None], on_closed: Callable[[str], None]
+    ) -> None:
+        self._on_frame = on_frame
+        self._on_closed = on_closed
+        self._parser = Parser()
+        self._unsent: list[bytes] = []
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._broke = ""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """See asyncio.Protocol."""
+        # Other event loops have transports of this shape that are no subclass.
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        """See asyncio.Protocol."""
+        try:
+            for header, blob in self._parser.feed(data):
+                self._on_frame(header, blob)
+        except (WireError, LookupError, TypeError, ValueError) as error:
+            self._broke = f"it broke the protocol: {type(error).__name__}: {error}"
+            self.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See asyncio.Protocol."""
+        self._transport = None
+        self._on_closed(self._broke)
+
+    def send(self, header: Mapping[str, Any], blob: bytes = b"") -> None:
+        """Send a frame; without effect when the connection is gone."""
+        if not self._unsent:
+            self._loop.call_soon(self._flush)
+        self._unsent.append(encode(header, blob))
+
+    def close(self) -> None:
+        """Close at once; without effect when it is closed."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _flush(self) -> None:
+        data, self._unsent = self._unsent, []
+        if self._transport is not None:
+            self._transport.write(b"".join(data))

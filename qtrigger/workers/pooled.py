@@ -1,0 +1,58 @@
+"""What a pool asks of its workers beyond `Worker`: that their end can be seen.
+
+Owns that protocol and the error of a worker that one function's import brought down.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from qtrigger.errors import WorkerStartError
+from qtrigger.workers.worker import LoadFailure, Worker
+
+
+class PooledWorker(Worker, Protocol):
+    """A worker that may end by itself; it is then replaced by a new one."""
+
+    @property
+    def pid(self) -> int:
+        """Its process id, 0 when it has none."""
+
+    @property
+    def accepting(self) -> bool:
+        """Whether it takes invocations."""
+
+    @property
+    def completed(self) -> int:
+        """How many invocations it has answered."""
+
+    @property
+    def lost(self) -> int:
+        """How many invocations its end has cost."""
+
+    @property
+    def how(self) -> str:
+        """How it ended, in words."""
+
+    @property
+    def expected(self) -> bool:
+        """Whether it ended because we asked for it."""
+
+    async def wait_unavailable(self) -> None:
+        """Wait until it takes no more invocations: it has ended, or is about to."""
+
+    async def wait_ended(self) -> None:
+        """Wait until it has ended and everything is answered."""
+
+
+class LoadCrash(WorkerStartError):
+    """The worker ended, or hung, while it imported one function.
+
+    `again` says whether another try may help.
+    """
+
+    def __init__(self, function: str, failure: LoadFailure, *, again: bool) -> None:
+        super().__init__(f"{function}: {failure.message}")
+        self.function = function
+        self.failure = failure
+        self.again = again

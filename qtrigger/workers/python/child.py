@@ -1,0 +1,172 @@
+"""The life of a worker process.
+
+Owns the order of things: hello, load, ready, then runs until told to stop or until the host is
+gone. Loading and async functions have the main thread and its event loop, plain functions a pool
+of threads, frames the channel's own threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import faulthandler
+import logging
+import os
+import queue
+import signal
+import socket
+import sys
+import threading
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+from . import wire
+from .channel import Channel
+from .context import NOWHERE, SCOPE, Scope
+from .failures import Describer
+from .loading import Loading
+from .logs import Logs
+from .runs import Runs
+from .wire import Frame
+
+TRUE = ("1", "true", "t", "yes", "y")
+LAST_WORDS_S = 1.0
+
+# The exit code when the connection to the host can no longer be used.
+BROKEN = 70
+
+
+def run(descriptor: int) -> int:
+    """Live as the worker process behind that socket; the exit code."""
+    connection = socket.socket(fileno=descriptor)
+    connection.set_inheritable(False)
+    connection.settimeout(None)
+    _set_signals()
+    try:
+        return Child(Channel(connection)).live()
+    except BaseException:
+        _die(traceback.format_exc())
+        raise
+
+
+def _set_signals() -> None:
+    # Only the host decides about Ctrl-C. A handler, unlike SIG_IGN, is not passed on to the
+    # programs that user code starts. SIGTERM ends us at once, whatever the host inherited.
+    signal.signal(signal.SIGINT, lambda *_: None)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    faulthandler.enable(file=2)
+
+
+class Child:
+    """A worker process from its first frame to its last."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._storage = threading.local()
+        self._logs = Logs(self._storage, channel.send_log)
+        self._loads: queue.SimpleQueue[wire.Header | None] = queue.SimpleQueue()
+        self._loop = asyncio.new_event_loop()
+        self._stopping = threading.Event()
+        self._runs: Runs | None = None
+
+    def live(self) -> int:
+        """Everything; returns when told to stop."""
+        debug = os.environ.get("PYTHON_ENABLE_DEBUG_LOGGING", "").strip().lower() in TRUE
+        self._logs.install(debug=debug)
+        os.register_at_fork(after_in_child=self._leave_the_host)
+        self._channel.start(self._on_frames, _die)
+        self._channel.send(
+            {
+                "t": "hello",
+                "version": wire.VERSION,
+                "python": ".".join(map(str, sys.version_info[:3])),
+                "pid": os.getpid(),
+            }
+        )
+        request = self._loads.get()
+        if request is not None:
+            asyncio.set_event_loop(self._loop)
+            self._load(request)
+            self._serve()
+        self._logs.uninstall()
+        self._channel.drain(LAST_WORDS_S)
+        return 0
+
+    def _load(self, request: wire.Header) -> None:
+        describer = Describer(request["root"])
+        loading = Loading(request, describer, self._loop, self._announce)
+        plans, failures = loading.load()
+        self._runs = Runs(
+            plans=plans,
+            threads=request["threads"],
+            describer=describer,
+            channel=self._channel,
+            logs=self._logs,
+            storage=self._storage,
+            loop=self._loop,
+        )
+        self._channel.send({"t": "ready", "failures": failures})
+
+    def _announce(self, function: str) -> contextvars.Token[Scope]:
+        """The host names the function that hangs or crashes the process while being imported."""
+        self._channel.send({"t": "loading", "function": function})
+        return SCOPE.set(Scope(function))
+
+    def _serve(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self._loop.run_forever()
+            except (SystemExit, KeyboardInterrupt) as error:
+                # Raised in a task that user code made; the runs' own are caught in the run.
+                text = f"{type(error).__name__} in a background task is ignored"
+                self._logs.say(NOWHERE, logging.WARNING, "qtrigger.worker", text)
+        self._loop.run_until_complete(_end_tasks())
+
+    def _on_frames(self, frames: Sequence[Frame]) -> None:
+        """In the reading thread."""
+        invocations: list[Frame] = []
+        for header, blob in frames:
+            kind = header["t"]
+            if kind == "invoke":
+                invocations.append((header, blob))
+            elif kind == "load":
+                self._loads.put(header)
+            elif kind == "stop":
+                self._stopping.set()
+                self._loads.put(None)
+                self._loop.call_soon_threadsafe(self._loop.stop)
+            elif self._runs is not None:
+                self._question(kind, header)
+        if invocations and self._runs is not None:
+            self._runs.begin(invocations)
+
+    def _question(self, kind: str, header: dict[str, Any]) -> None:
+        assert self._runs is not None
+        if kind == "overdue":
+            self._runs.overdue(header["id"], header["limit"])
+        elif kind == "cancel":
+            self._runs.cancel(header["id"])
+
+    def _leave_the_host(self) -> None:
+        self._channel.abandon()
+        self._logs.uninstall()
+
+
+async def _end_tasks() -> None:
+    """Let what user code left running in the background end, as `asyncio.run` does."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks, timeout=LAST_WORDS_S)
+
+
+def _die(broken: str) -> None:
+    """The connection has ended: end at once, with whatever user code has started."""
+    if broken:
+        os.write(2, broken.encode() + b"\n")
+        os._exit(BROKEN)
+    if os.getpgrp() == os.getpid():
+        os.killpg(os.getpid(), signal.SIGKILL)
+    os._exit(1)  # the group is not ours: that of a shell or of a test

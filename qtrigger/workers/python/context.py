@@ -1,0 +1,89 @@
+"""What a running function can see of its own run.
+
+Owns the scope that ties log lines to a run, the `context` argument and the `Out` argument. Both
+arguments are our own classes with the members of the `azure.functions` interfaces: a function
+that never imports that package needs none.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+
+class Scope(NamedTuple):
+    """The run that a line of text belongs to; the invocation is "" while a module is imported."""
+
+    function: str = ""
+    invocation_id: str = ""
+    message_id: str = ""
+
+
+NOWHERE = Scope()
+SCOPE: ContextVar[Scope] = ContextVar("qtrigger_scope", default=NOWHERE)
+
+
+class TraceContext:
+    """The caller's trace, which a queue message does not carry: all empty."""
+
+    trace_parent = Traceparent = ""
+    trace_state = Tracestate = ""
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """No attributes."""
+        return {}
+
+    Attributes = attributes
+
+
+class RetryContext:
+    """Retries inside one delivery, which do not happen here: a retry is a new delivery."""
+
+    retry_count = 0
+    max_retry_count = 0
+    exception: Any = None
+    rpc_exception: Any = None
+
+
+class Context:
+    """The `context` argument.
+
+    `max_dequeue_count` is ours: with the message's dequeue count it tells a function whether this
+    try is its last. `thread_local_storage.invocation_id` is what a function sets in threads of its
+    own to have their log lines attributed.
+    """
+
+    def __init__(
+        self,
+        *,
+        scope: Scope,
+        function_directory: str,
+        max_dequeue_count: int,
+        thread_local_storage: threading.local,
+    ) -> None:
+        self.invocation_id = scope.invocation_id
+        self.function_name = scope.function
+        self.function_directory = function_directory
+        self.max_dequeue_count = max_dequeue_count
+        self.thread_local_storage = thread_local_storage
+        self.trace_context = TraceContext()
+        self.retry_context = RetryContext()
+
+
+class Out:
+    """The argument for an output binding: the last value set is written, None writes nothing."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self) -> None:
+        self._value: Any = None
+
+    def set(self, value: Any) -> None:
+        """Replace the value."""
+        self._value = value
+
+    def get(self) -> Any:
+        """The value so far, None before the first `set`."""
+        return self._value

@@ -1,0 +1,222 @@
+"""The runs under way in a worker process.
+
+Owns where a run runs (event loop or thread), its answer, and the host's questions about one that
+takes too long. Frames arrive in the reading thread; nothing here makes that thread wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+import os
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import FrameType
+from typing import Any
+
+from .calls import Call, Message
+from .channel import Channel
+from .context import NOWHERE, SCOPE, Context, Scope
+from .failures import Describer
+from .logs import Logs
+from .loopwatch import BLOCKED_AFTER_S, LoopWatch
+from .signature import Plan
+from .wire import Frame, WireError
+
+LOGGER = "qtrigger.worker"
+
+
+class _Run:
+    __slots__ = ("call", "cancelled", "id", "plan", "scope", "task")
+
+    def __init__(self, number: int, plan: Plan, scope: Scope, call: Call) -> None:
+        self.id = number
+        self.plan = plan
+        self.scope = scope
+        self.call = call
+        self.cancelled = False
+        self.task: asyncio.Task[None] | None = None
+
+
+class Runs:
+    """Starts runs, answers each exactly once."""
+
+    def __init__(
+        self,
+        *,
+        plans: Mapping[str, Plan],
+        threads: int,
+        describer: Describer,
+        channel: Channel,
+        logs: Logs,
+        storage: threading.local,
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        self._plans = plans
+        self._describer = describer
+        self._channel = channel
+        self._logs = logs
+        self._storage = storage
+        self._loop = loop
+        self._threads = ThreadPoolExecutor(
+            self._thread_count(threads), thread_name_prefix="function"
+        )
+        self._open: dict[int, _Run] = {}
+        # What modules set in context variables while they were imported is seen by every run.
+        self._context = contextvars.copy_context()
+        self._told: set[tuple[str, str]] = set()
+        self._flush_due = False
+        self._watch = LoopWatch(loop, is_busy=lambda: bool(self._open), tell=self._tell_blocked)
+
+    def begin(self, frames: Sequence[Frame]) -> None:
+        """Start a run for each invoke frame. In the reading thread."""
+        awaited: list[_Run] = []
+        for header, blob in frames:
+            run = self._run(header, blob)
+            if run is None:
+                continue
+            self._open[run.id] = run
+            self._logs.begin(run.scope)
+            if run.plan.is_async:
+                awaited.append(run)
+            else:
+                self._threads.submit(self._context.copy().run, self._in_thread, run)
+        if awaited:
+            self._watch.wake()
+            self._loop.call_soon_threadsafe(self._start_tasks, awaited, context=self._context)
+
+    def overdue(self, number: int, limit_s: float) -> None:
+        """The host asks about a run that it believes is over its time. In the reading thread.
+
+        One that is not (it had to wait for a thread or for the loop) says how much time it has
+        left. An async one is cancelled and answers by its end; a plain one says that it goes on.
+        """
+        run = self._open.get(number)
+        if run is None:
+            return
+        started = run.call.started
+        left = limit_s if started is None else started + limit_s - time.monotonic()
+        if left > 0:
+            self._channel.send({"t": "left", "id": number, "left": left})
+        elif run.plan.is_async:
+            self.cancel(number)
+        else:
+            self._channel.send({"t": "deaf", "id": number})
+
+    def cancel(self, number: int) -> None:
+        """Cancel a run if it is async; a plain one cannot be. In the reading thread."""
+        run = self._open.get(number)
+        if run is not None and run.plan.is_async:
+            self._loop.call_soon_threadsafe(self._cancel, run)
+
+    def _cancel(self, run: _Run) -> None:
+        if run.task is not None:
+            run.cancelled = True
+            run.task.cancel()
+
+    def _run(self, header: Mapping[str, Any], blob: bytes) -> _Run | None:
+        number, plan = header["id"], self._plans.get(header["function"])
+        messages = header["messages"]
+        if plan is None or len(messages) != 1:
+            text = "is not loaded here" if plan is None else "takes one message at a time"
+            failed = {
+                "end": "failed",
+                "type": "WorkerError",
+                "message": f"{header['function']} {text}",
+            }
+            self._channel.send({"t": "result", "id": number, "ends": [failed] * len(messages)})
+            return None
+        message_id, dequeue_count, inserted, expires, visible, receipt, _size = messages[0]
+        message = Message(message_id, blob, dequeue_count, inserted, expires, visible, receipt)
+        scope = Scope(plan.name, header["invocation"], message_id)
+        context = Context(
+            scope=scope,
+            function_directory=plan.directory,
+            max_dequeue_count=header["max"],
+            thread_local_storage=self._storage,
+        )
+
+        def notice(kind: str, text: str) -> None:
+            self._warn_once(scope, kind, text)
+
+        return _Run(number, plan, scope, Call(plan, message, context, self._describer, notice))
+
+    def _warn_once(self, scope: Scope, kind: str, text: str) -> None:
+        if (scope.function, kind) not in self._told:
+            self._told.add((scope.function, kind))
+            self._logs.say(scope, logging.WARNING, LOGGER, text)
+
+    def _tell_blocked(self, task: str, frame: FrameType | None) -> None:
+        """In the watching thread."""
+        scope = self._logs.attribution.scope_of(task)
+        text = (
+            f"it has blocked the event loop for {BLOCKED_AFTER_S:g} s and still does, at "
+            f"{self._describer.place_of(frame) or 'an unknown place'}: no async function goes on "
+            "in this worker meanwhile. Await what takes long, or declare the function with def."
+        )
+        self._warn_once(scope, "blocks-loop", text)
+
+    def _start_tasks(self, runs: Sequence[_Run]) -> None:
+        for run in runs:
+            token = SCOPE.set(run.scope)
+            run.task = self._loop.create_task(self._awaited(run), name=run.scope.invocation_id)
+            SCOPE.reset(token)
+
+    async def _awaited(self, run: _Run) -> None:
+        self._storage.invocation_id = run.scope.invocation_id
+        end, blobs = await run.call.awaited()
+        if run.cancelled:
+            end, blobs = {"end": "cancelled"}, []
+        if self._storage.invocation_id == run.scope.invocation_id:
+            self._storage.invocation_id = None
+        self._logs.end(run.scope)
+        self._answer(run, end, blobs)
+        if not self._flush_due:
+            self._flush_due = True
+            self._loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._flush_due = False
+        self._channel.flush()
+
+    def _in_thread(self, run: _Run) -> None:
+        SCOPE.set(run.scope)
+        self._storage.invocation_id = run.scope.invocation_id
+        end, blobs = run.call.plain()
+        self._logs.end(run.scope)
+        self._answer(run, end, blobs)
+        self._storage.invocation_id = None
+        self._channel.flush()
+
+    def _answer(self, run: _Run, end: dict[str, Any], blobs: Sequence[bytes]) -> None:
+        del self._open[run.id]
+        started = run.call.started
+        took = 0.0 if started is None else time.monotonic() - started
+        header = {"t": "result", "id": run.id, "ends": [end], "took": took}
+        try:
+            self._channel.put(header, b"".join(blobs))
+        except WireError:
+            total = sum(map(len, blobs))
+            text = f"the outputs are {len(blobs)} messages of {total} bytes: too much for one run"
+            header["ends"] = [{"end": "failed", "type": "OutputError", "message": text}]
+            self._channel.put(header)
+
+    def _thread_count(self, wanted: int) -> int:
+        setting = os.environ.get("PYTHON_THREADPOOL_THREAD_COUNT")
+        if setting is None:
+            return max(wanted, 1)
+        try:
+            count = int(setting)
+        except ValueError:
+            count = 0
+        if count >= 1:
+            return count
+        text = (
+            f"PYTHON_THREADPOOL_THREAD_COUNT is {setting!r}; it must be a whole number of at least "
+            f"1. {max(wanted, 1)} threads are used."
+        )
+        self._logs.say(NOWHERE, logging.WARNING, LOGGER, text)
+        return max(wanted, 1)

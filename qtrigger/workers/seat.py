@@ -1,0 +1,178 @@
+"""One place in a pool, and the succession of workers in it.
+
+Owns bringing a worker up, noticing its end, and how soon the next one follows. It routes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from qtrigger.clock import Clock
+from qtrigger.errors import WorkerStartError
+from qtrigger.events import EventSink, FunctionLoadFailed, WorkerEnded, WorkerStarted
+from qtrigger.workers.pooled import LoadCrash, PooledWorker
+from qtrigger.workers.worker import FunctionSpec, Loaded, LoadFailure
+
+FIRST_DELAY_S = 0.1
+LONGEST_DELAY_S = 30.0
+
+# How often an import may bring its worker down before the function counts as unable to load.
+LOAD_TRIES = 4
+
+
+class Seat:
+    """Keeps one worker there from `run` until `stop`.
+
+    `worker` is the one that takes invocations, if any; `first` is what the first one has loaded,
+    or its WorkerStartError. `on_ready` is called whenever a worker begins to take invocations.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        *,
+        make: Callable[[], PooledWorker],
+        functions: Sequence[FunctionSpec],
+        clock: Clock,
+        events: EventSink,
+        on_ready: Callable[[], None],
+    ) -> None:
+        self.number = number
+        self.worker: PooledWorker | None = None
+        self.loaded = Loaded()
+        self.first: asyncio.Future[Loaded] = asyncio.get_running_loop().create_future()
+        self._make = make
+        self._functions = functions
+        self._clock = clock
+        self._events = events
+        self._on_ready = on_ready
+        self._delay_s = 0.0
+        self._leaving: dict[PooledWorker, asyncio.Task[None]] = {}
+        self._keeper = asyncio.create_task(self._keep(), name=f"worker {number}")
+        self._keeper.add_done_callback(self._on_keeper_done)
+
+    def can_run(self, function: str) -> bool:
+        """Whether its worker takes invocations of this function now."""
+        worker = self.worker
+        return worker is not None and worker.accepting and function not in self.loaded.failures
+
+    async def stop(self, grace_s: float) -> None:
+        """End the succession and its workers; see `Worker.stop`."""
+        self._keeper.cancel()
+        await asyncio.wait([self._keeper])
+        if self.worker is not None:
+            self._see_off(self.worker)
+        leaving = dict(self._leaving)
+        await asyncio.gather(*(worker.stop(grace_s) for worker in leaving))
+        await asyncio.gather(*leaving.values())
+
+    async def _keep(self) -> None:
+        while True:
+            worker = await self._next_worker()
+            if worker is None:
+                continue
+            self.worker = worker
+            if not self.first.done():
+                self.first.set_result(self.loaded)
+            self._on_ready()
+            await worker.wait_unavailable()
+            self.worker = None
+            self._see_off(worker)
+            if worker.expected:
+                # It retires and leaves when its last runs are over; the next one starts now.
+                self._delay_s = 0.0
+            else:
+                await self._leaving[worker]
+
+    def _on_keeper_done(self, keeper: asyncio.Task[None]) -> None:
+        """A bug of ours must not look like a worker that never becomes ready."""
+        error = None if keeper.cancelled() else keeper.exception()
+        if error is not None and not self.first.done():
+            self.first.set_exception(error)
+        elif error is not None:
+            message = f"the keeper of worker {self.number} failed"
+            keeper.get_loop().call_exception_handler({"message": message, "exception": error})
+
+    async def _next_worker(self) -> PooledWorker | None:
+        if self._delay_s:
+            await self._clock.sleep(self._delay_s)
+        try:
+            return await self._bring_up()
+        except WorkerStartError as error:
+            if not self.first.done():
+                self.first.set_exception(error)
+            self._lengthen_delay()
+            self._ended(pid=0, how=str(error), expected=False, lost=0)
+            return None
+
+    async def _bring_up(self) -> PooledWorker:
+        """Start a worker; before the first one is up, without the functions that crash it."""
+        crashed: dict[str, LoadFailure] = {}
+        tries: dict[str, int] = {}
+        while True:
+            worker = self._make()
+            began = self._clock.monotonic()
+            functions = [f for f in self._functions if f.name not in crashed]
+            try:
+                loaded = await worker.start(functions)
+            except LoadCrash as crash:
+                if self.first.done():
+                    raise
+                count = tries[crash.function] = tries.get(crash.function, 0) + 1
+                if crash.again and count < LOAD_TRIES:
+                    await self._clock.sleep(FIRST_DELAY_S * 2 ** (count - 1))
+                else:
+                    crashed[crash.function] = crash.failure
+                continue
+            self._tell_failures(Loaded(failures={**loaded.failures, **crashed}))
+            took_s = self._clock.monotonic() - began
+            self._events.emit(WorkerStarted(worker=self.number, pid=worker.pid, took_s=took_s))
+            return worker
+
+    def _tell_failures(self, loaded: Loaded) -> None:
+        before, self.loaded = self.loaded, loaded
+        if self.number > 1 and not self.first.done():
+            return  # the first worker tells what all of them find
+        for name, failure in loaded.failures.items():
+            if name not in before.failures:
+                self._events.emit(
+                    FunctionLoadFailed(
+                        function=name,
+                        place=failure.place,
+                        message=failure.message,
+                        traceback=failure.traceback,
+                        hint=failure.hint,
+                    )
+                )
+
+    def _see_off(self, worker: PooledWorker) -> None:
+        self.worker = None
+        self._leaving[worker] = asyncio.create_task(
+            self._wait_for_end(worker), name=f"end of worker {self.number}"
+        )
+
+    async def _wait_for_end(self, worker: PooledWorker) -> None:
+        await worker.wait_ended()
+        if not worker.expected:
+            if worker.completed:
+                self._delay_s = 0.0
+            else:
+                self._lengthen_delay()
+        self._ended(pid=worker.pid, how=worker.how, expected=worker.expected, lost=worker.lost)
+        del self._leaving[worker]
+
+    def _ended(self, *, pid: int, how: str, expected: bool, lost: int) -> None:
+        self._events.emit(
+            WorkerEnded(
+                worker=self.number,
+                pid=pid,
+                how=how,
+                expected=expected,
+                lost=lost,
+                next_start_s=0.0 if expected else self._delay_s,
+            )
+        )
+
+    def _lengthen_delay(self) -> None:
+        self._delay_s = min(max(self._delay_s * 2, FIRST_DELAY_S), LONGEST_DELAY_S)

@@ -1,0 +1,153 @@
+"""One operating system process: started, listened to, ended.
+
+Owns the process group, the two output pipes and the ladder of signals that ends it for certain.
+It does not know what the process is for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+from qtrigger.clock import Clock
+from qtrigger.errors import WorkerStartError
+
+KILL_AFTER_S = 2.0
+GONE_WITHIN_S = 5.0
+SILENT_WITHIN_S = 0.5
+MAX_LINE = 32 * 1024
+
+OnLine = Callable[[str, str], None]
+"""Told the stream's name, `stdout` or `stderr`, and a line without its end."""
+
+
+class Process(asyncio.SubprocessProtocol):
+    """A running process in a session of its own; see `spawn`."""
+
+    def __init__(self, clock: Clock, on_line: OnLine, on_exit: Callable[[], None]) -> None:
+        self._clock = clock
+        self._on_line = on_line
+        self._on_exit = on_exit
+        self._partial = {1: b"", 2: b""}
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._exited = asyncio.Event()
+        self._silent = asyncio.Event()
+
+    @property
+    def pid(self) -> int:
+        """Its id, which is also that of its process group."""
+        assert self._transport is not None
+        return self._transport.get_pid()
+
+    @property
+    def has_exited(self) -> bool:
+        """Whether it has ended."""
+        return self._exited.is_set()
+
+    @property
+    def how(self) -> str:
+        """How it ended, in words."""
+        code = None if self._transport is None else self._transport.get_returncode()
+        if code is None:
+            return "still running"
+        return f"exit code {code}" if code >= 0 else f"signal {-code} ({_signal_name(-code)})"
+
+    async def wait(self, timeout_s: float) -> bool:
+        """Wait until it has ended, at most `timeout_s` seconds; says whether it has."""
+        return await self._clock.wait(self._exited, timeout_s)
+
+    async def end(self) -> None:
+        """End it and everything in its group: SIGTERM, then SIGKILL 2 seconds later.
+
+        Returns when it has ended; a process that even SIGKILL does not end within 5 seconds (it
+        hangs in the kernel) is left behind.
+        """
+        if not self.has_exited:
+            self.signal_group(signal.SIGTERM)
+            await self.wait(KILL_AFTER_S)
+        self.signal_group(signal.SIGKILL)
+        await self.wait(GONE_WITHIN_S)
+        # Its last lines; a process that left the group may hold the pipes open for longer.
+        await self._clock.wait(self._silent, SILENT_WITHIN_S)
+        self.close()
+
+    def signal_group(self, number: signal.Signals) -> None:
+        """Signal the process and all that it started in its group; harmless when none is left."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, number)
+
+    def close(self) -> None:
+        """Let go of the pipes, which a process outside the group may hold open."""
+        if self._transport is not None:
+            self._transport.close()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """See asyncio.SubprocessProtocol."""
+        # Other event loops have transports of this shape that are no subclass.
+        self._transport = cast("asyncio.SubprocessTransport", transport)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        """See asyncio.SubprocessProtocol."""
+        *lines, rest = (self._partial[fd] + data).split(b"\n")
+        while len(rest) > MAX_LINE:
+            lines.append(rest[:MAX_LINE])
+            rest = rest[MAX_LINE:]
+        self._partial[fd] = rest
+        for line in lines:
+            self._line(fd, line)
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        """See asyncio.SubprocessProtocol."""
+        rest = self._partial.get(fd)
+        if rest:
+            self._partial[fd] = b""
+            self._line(fd, rest)
+
+    def process_exited(self) -> None:
+        """See asyncio.SubprocessProtocol."""
+        self._exited.set()
+        self._on_exit()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See asyncio.SubprocessProtocol: it has ended, and both pipes are closed."""
+        self._silent.set()
+
+    def _line(self, fd: int, line: bytes) -> None:
+        name = "stdout" if fd == 1 else "stderr"
+        self._on_line(name, line.rstrip(b"\r").decode("utf-8", "backslashreplace"))
+
+
+async def spawn(
+    command: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    pass_fd: int,
+    process: Process,
+) -> None:
+    """Start `command`, with `process` as its protocol. Raises WorkerStartError."""
+    try:
+        await asyncio.get_running_loop().subprocess_exec(
+            lambda: process,
+            *command,
+            stdin=asyncio.subprocess.DEVNULL,
+            cwd=cwd,
+            env=dict(env),
+            pass_fds=(pass_fd,),
+            # Its own session: Ctrl-C in the terminal reaches the host alone.
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        raise WorkerStartError(f"cannot start {command[0]}: {error}") from error
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "unknown"

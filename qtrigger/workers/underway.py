@@ -1,0 +1,158 @@
+"""The invocations that a worker process has taken and not yet answered.
+
+Owns their futures and their time-outs. It sends nothing itself: it is given what to do when a run
+is over its time, and when a run cannot be ended but by ending the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from itertools import count
+from typing import Any
+
+from qtrigger.clock import Clock, Timer
+from qtrigger.invocation import Interrupted, Invocation, Outcome, Ran, TimedOut, WorkerLost
+from qtrigger.workers import answers
+
+# How long the process may take to say how a run stands, or an async function to end once it is
+# cancelled.
+SIGN_WITHIN_S = 1.0
+
+
+class Open:
+    """One of them. `given_up` when it is over its time and goes on regardless."""
+
+    __slots__ = ("asked", "future", "given_up", "invocation", "number", "since", "timer")
+
+    def __init__(self, number: int, invocation: Invocation, since: float) -> None:
+        self.number = number
+        self.invocation = invocation
+        self.since = since
+        self.future: asyncio.Future[Ran] = asyncio.get_running_loop().create_future()
+        self.timer: Timer | None = None
+        self.asked = False
+        self.given_up = False
+
+
+class Underway:
+    """All of them.
+
+    `ask` is called with a number and a limit in seconds when a run seems over its time; `give_up`
+    when it is, and nothing but the end of the process will end it.
+    """
+
+    def __init__(
+        self, clock: Clock, *, ask: Callable[[int, float], None], give_up: Callable[[], None]
+    ) -> None:
+        self._clock = clock
+        self._ask = ask
+        self._give_up = give_up
+        self._numbers = count(1)
+        self._open: dict[int, Open] = {}
+        self._quiet: asyncio.Event | None = None
+        self.completed = 0
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def begin(self, invocation: Invocation) -> Open:
+        """Take one; its future is its answer."""
+        run = Open(next(self._numbers), invocation, self._clock.monotonic())
+        self._open[run.number] = run
+        if invocation.timeout_s is not None:
+            run.timer = self._clock.call_later(invocation.timeout_s, partial(self._over, run))
+        return run
+
+    def answer(self, number: int, ends: list[dict[str, Any]], blob: bytes, took_s: float) -> None:
+        """The process has answered."""
+        run = self._open[number]
+        if run.asked and ends[0]["end"] == "cancelled":
+            outcome = TimedOut(after_s=run.invocation.timeout_s or 0.0)
+            ran = answers.every(run.invocation, outcome, took_s)
+        else:
+            ran = answers.ran(ends, blob, took_s)
+        self.completed += 1
+        self._close(run)
+        _resolve(run, ran)
+
+    def left(self, number: int, left_s: float) -> None:
+        """The process says that this run has time left: it had to wait before it began."""
+        run = self._open.get(number)
+        if run is not None:
+            run.asked = False
+            self._set_timer(run, left_s, self._over)
+
+    def deaf(self, number: int) -> None:
+        """The process says that this run is over its time and cannot be cancelled."""
+        run = self._open.get(number)
+        if run is not None:
+            self._no_sign(run)
+
+    async def wait_quiet(self, timeout_s: float) -> bool:
+        """Wait until nothing is left but given up runs; False when time ran out first."""
+        if self._is_quiet:
+            return True
+        self._quiet = asyncio.Event()
+        await self._clock.wait(self._quiet, timeout_s)
+        return self._is_quiet
+
+    def close_all(self, *, how: str, ours: bool) -> int:
+        """The process has ended: answer what is open. Returns how many were lost to its end.
+
+        `ours` says that we ended it; then those that were given up have timed out and the others
+        are interrupted, and none is lost.
+        """
+        alone = len(self._open) == 1
+        closing = list(self._open.values())
+        for run in closing:
+            outcome: Outcome
+            if run.given_up:
+                outcome = TimedOut(after_s=run.invocation.timeout_s or 0.0)
+            elif ours:
+                outcome = Interrupted()
+            else:
+                outcome = WorkerLost(how=how, alone=alone)
+            duration_s = self._clock.monotonic() - run.since
+            self._close(run)
+            _resolve(run, answers.every(run.invocation, outcome, duration_s))
+        return 0 if ours else len(closing)
+
+    @property
+    def _is_quiet(self) -> bool:
+        return all(run.given_up for run in self._open.values())
+
+    def _over(self, run: Open) -> None:
+        assert run.invocation.timeout_s is not None
+        run.asked = True
+        self._set_timer(run, SIGN_WITHIN_S, self._no_sign)
+        self._ask(run.number, run.invocation.timeout_s)
+
+    def _no_sign(self, run: Open) -> None:
+        if run.timer is not None:
+            run.timer.cancel()
+        run.given_up = True
+        self._note_quiet()
+        self._give_up()
+
+    def _set_timer(self, run: Open, delay_s: float, then: Callable[[Open], None]) -> None:
+        if run.timer is not None:
+            run.timer.cancel()
+        run.timer = self._clock.call_later(delay_s, partial(then, run))
+
+    def _close(self, run: Open) -> None:
+        del self._open[run.number]
+        if run.timer is not None:
+            run.timer.cancel()
+        self._note_quiet()
+
+    def _note_quiet(self) -> None:
+        if self._quiet is not None and self._is_quiet:
+            self._quiet.set()
+
+
+def _resolve(run: Open, ran: Ran) -> None:
+    # Done already when whoever waited for it was cancelled.
+    if not run.future.done():
+        run.future.set_result(ran)

@@ -1,0 +1,2 @@
+def main(msg: str):
+    return ["x" * 50_000] * int(msg)

@@ -1,0 +1,6 @@
+import asyncio
+
+
+async def main(msg: str) -> str:
+    await asyncio.sleep(0)
+    return msg

@@ -1,0 +1,303 @@
+"""One generation: warm before polling, and the stop ladder down to handing messages back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from qtrigger.errors import ExitCode, ProjectError, QueueUnavailable
+from qtrigger.events import (
+    HostReady,
+    HostStopped,
+    HostStopping,
+    InvocationFinished,
+    ReloadRejected,
+)
+from qtrigger.host import Host
+from qtrigger.project.model import HostConfig, Project
+from qtrigger.queues.memory import MemoryQueueService
+from qtrigger.queues.services import QueueServices
+from qtrigger.supervisor import Supervisor
+from qtrigger.testing.clock import ManualClock
+from qtrigger.testing.probe import Probe
+from qtrigger.workers.inline import InlineWorker
+from tests.unit.harness import definition
+
+TRIGGER = {"type": "queueTrigger", "direction": "in", "name": "msg", "queueName": "q"}
+
+Functions = dict[str, Callable[..., Any]]
+
+
+class OwnConnection:
+    """One host's connection to the account: closing it leaves the queues to the others."""
+
+    def __init__(self, service: MemoryQueueService) -> None:
+        self.queue = service.queue
+
+    async def close(self) -> None:
+        """Nothing of its own to close."""
+
+
+class House:
+    """A memory account, a manual clock, and hosts whose functions run in this process."""
+
+    def __init__(self, functions: Functions, *, disabled: tuple[str, ...] = ()) -> None:
+        self.clock = ManualClock()
+        self.service = MemoryQueueService(self.clock)
+        self.probe = Probe()
+        self.functions = functions
+        self.disabled = disabled
+
+    def host(self) -> Host:
+        worker = InlineWorker(self.functions, clock=self.clock)
+        return Host(
+            self._project(),
+            services=QueueServices(lambda _account: OwnConnection(self.service)),
+            workers=worker,
+            clock=self.clock,
+            sink=self.probe,
+            random=Random(1),
+        )
+
+    async def start_host(self) -> Host:
+        host = self.host()
+        await host.start(workers=1, interpreter="this one")
+        return host
+
+    async def put(self, queue: str, *texts: str) -> None:
+        client = self.service.queue(queue)
+        await client.create()
+        for text in texts:
+            await client.send(text)
+
+    def supervisor(
+        self, *, idle_s: float | None = None, start: Callable[[], Any] | None = None
+    ) -> Supervisor:
+        return Supervisor(
+            start or self.start_host,
+            shutdown_timeout_s=None,
+            exit_when_idle_s=idle_s,
+            clock=self.clock,
+            sink=self.probe,
+            counts=dict,
+        )
+
+    def _project(self) -> Project:
+        definitions = [
+            replace(
+                definition(name, name),
+                bindings=(TRIGGER,),
+                disabled="setting X" if name in self.disabled else "",
+            )
+            for name in self.functions
+        ]
+        return Project(
+            root=Path("/nowhere"),
+            environment="Development",
+            host=HostConfig(shutdown_timeout_s=30.0),
+            settings={},
+            functions=tuple(definitions),
+            failed=(),
+            problems=(),
+        )
+
+
+async def quick(msg: str) -> None:
+    """Do nothing."""
+
+
+def never(_stopped: asyncio.Event) -> Callable[..., Any]:
+    async def waits(msg: str) -> None:
+        await asyncio.Event().wait()
+
+    return waits
+
+
+async def test_a_function_that_does_not_load_is_not_polled_and_the_others_run() -> None:
+    async def wrong(other: str) -> None:
+        """Its parameter has no binding."""
+
+    house = House({"good": quick, "wrong": wrong})
+    await house.put("good", "a")
+    await house.put("wrong", "b")
+
+    host = await house.start_host()
+    await house.clock.advance(5.0)
+
+    assert house.service.counts("wrong").visible == 1
+    assert house.service.peek_all("wrong")[0].dequeue_count == 0
+    assert house.service.peek_all("good") == []
+    states = {each.name: each.state for each in house.probe.of(HostReady)[0].functions}
+    assert states == {"good": "ready", "wrong": "failed"}
+    await house.clock.run(host.stop("test", up_to_s=1.0, at_once=asyncio.Event()))
+
+
+async def test_a_disabled_function_is_listed_and_not_polled() -> None:
+    house = House({"good": quick, "off": quick}, disabled=("off",))
+    await house.put("off", "a")
+
+    host = await house.start_host()
+    await house.clock.advance(5.0)
+
+    (off,) = [each for each in house.probe.of(HostReady)[0].functions if each.name == "off"]
+    assert (off.state, off.why) == ("disabled", "setting X")
+    assert house.service.counts("off").visible == 1
+    await house.clock.run(host.stop("test", up_to_s=1.0, at_once=asyncio.Event()))
+
+
+async def test_stopping_waits_for_what_runs_and_then_hands_the_rest_back() -> None:
+    async def slow(msg: str) -> None:
+        await house.clock.sleep(float(msg))
+
+    house = House({"slow": slow})
+    await house.put("slow", "5", "500")
+    host = await house.start_host()
+    await house.clock.advance(1.0)
+
+    left = await house.clock.run(host.stop("SIGTERM", up_to_s=30.0, at_once=asyncio.Event()))
+
+    assert left == 0
+    assert house.clock.monotonic() == pytest.approx(31.0, abs=0.5)
+    assert [each.disposition for each in house.probe.of(InvocationFinished)] == [
+        "acked",
+        "released",
+    ]
+    assert house.service.counts("slow").visible == 1
+    assert house.probe.of(HostStopping)[0].running == 2
+
+
+async def test_leaving_at_once_does_not_wait_for_the_drain() -> None:
+    house = House({"never": never(asyncio.Event())})
+    await house.put("never", "a")
+    host = await house.start_host()
+    await house.clock.advance(1.0)
+    at_once = asyncio.Event()
+    house.clock.call_later(2.0, at_once.set)
+
+    left = await house.clock.run(host.stop("SIGINT", up_to_s=30.0, at_once=at_once))
+
+    assert (left, house.service.counts("never").visible) == (0, 1)
+    assert house.clock.monotonic() < 5.0
+
+
+async def test_what_the_service_does_not_take_back_is_counted_as_left() -> None:
+    house = House({"never": never(asyncio.Event())})
+    await house.put("never", "a")
+    house.service.fail("update", QueueUnavailable("down"), times=None)
+    host = await house.start_host()
+    await house.clock.advance(1.0)
+
+    left = await house.clock.run(host.stop("SIGTERM", up_to_s=1.0, at_once=asyncio.Event()))
+
+    assert left == 1
+    assert house.clock.monotonic() < 10.0
+
+
+async def test_leases_are_renewed_while_draining() -> None:
+    async def slow(msg: str) -> None:
+        await house.clock.sleep(900.0)
+
+    house = House({"slow": slow})
+    await house.put("slow", "a")
+    host = await house.start_host()
+    await house.clock.advance(1.0)
+
+    await house.clock.run(host.stop("SIGTERM", up_to_s=1000.0, at_once=asyncio.Event()))
+
+    assert [each.disposition for each in house.probe.of(InvocationFinished)] == ["acked"]
+
+
+async def test_exit_when_idle_ends_with_zero_once_everything_is_done() -> None:
+    async def slow(msg: str) -> None:
+        await house.clock.sleep(20.0)
+
+    house = House({"slow": slow, "quick": quick})
+    await house.put("slow", "a", "b")
+    await house.put("quick", *"abc")
+
+    code = await house.clock.run(house.supervisor(idle_s=3.0).run())
+
+    assert code is ExitCode.OK
+    assert 23.0 <= house.clock.monotonic() < 90.0
+    assert house.service.peek_all("slow") == house.service.peek_all("quick") == []
+    assert house.probe.of(HostStopped)[0].reason == "idle"
+
+
+async def test_a_queue_that_cannot_be_reached_is_not_idle() -> None:
+    house = House({"quick": quick})
+    await house.put("quick")
+    house.service.fail("receive", QueueUnavailable("down"), times=None)
+    task = asyncio.ensure_future(house.supervisor(idle_s=3.0).run())
+
+    await house.clock.advance(600.0)
+    assert not task.done()
+    house.service.mend()
+
+    assert await house.clock.run(task) is ExitCode.OK
+
+
+async def test_a_stop_request_drains_and_a_second_one_leaves() -> None:
+    house = House({"never": never(asyncio.Event())})
+    await house.put("never", "a")
+    supervisor = house.supervisor()
+    house.clock.call_later(1.0, lambda: supervisor.request_stop("SIGTERM"))
+    house.clock.call_later(3.0, lambda: supervisor.request_stop("SIGTERM"))
+
+    code = await house.clock.run(supervisor.run())
+
+    assert code is ExitCode.OK
+    assert house.clock.monotonic() < 10.0
+    assert house.service.counts("never").visible == 1
+
+
+async def test_a_reload_starts_the_new_host_before_the_old_one_stops() -> None:
+    async def slow(msg: str) -> None:
+        await house.clock.sleep(10.0)
+
+    house = House({"slow": slow})
+    await house.put("slow", "a")
+    supervisor = house.supervisor()
+    task = asyncio.ensure_future(supervisor.run())
+    await house.clock.advance(1.0)
+    house.functions = {"slow": slow, "added": quick}
+    await house.put("added", "b")
+
+    supervisor.request_reload()
+    await house.clock.advance(1.0)
+    assert len(house.probe.of(HostReady)) == 2
+    assert house.service.peek_all("added") == []
+    supervisor.request_stop("SIGTERM")
+
+    assert await house.clock.run(task) is ExitCode.OK
+    assert house.service.peek_all("slow") == []
+
+
+async def test_a_reload_that_cannot_be_done_changes_nothing() -> None:
+    house = House({"quick": quick})
+    await house.put("quick")
+    starts = [house.start_host]
+
+    async def start() -> Host:
+        if not starts:
+            raise ProjectError("host.json:3: broken")
+        return await starts.pop()()
+
+    supervisor = house.supervisor(start=start)
+    task = asyncio.ensure_future(supervisor.run())
+    await house.clock.advance(1.0)
+
+    supervisor.request_reload()
+    await house.clock.advance(1.0)
+    await house.put("quick", "a")
+    await house.clock.advance(60.0)
+
+    assert [event.message for event in house.probe.of(ReloadRejected)] == ["host.json:3: broken"]
+    assert house.service.peek_all("quick") == []
+    supervisor.request_stop("SIGTERM")
+    assert await house.clock.run(task) is ExitCode.OK

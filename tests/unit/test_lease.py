@@ -1,0 +1,146 @@
+"""One message stays ours while its function runs, and the newest receipt settles it."""
+
+from __future__ import annotations
+
+import pytest
+
+from qtrigger.errors import AccessDenied, QueueUnavailable
+from qtrigger.events import InvocationFinished, LeaseEnded, LeaseRenewed
+from qtrigger.invocation import LeaseLost, Outcome, Succeeded, TriggerMessage
+from tests.unit.harness import Bench, Body
+
+
+def takes(bench_clock_s: float, bench: list[Bench]) -> Body:
+    async def body(_message: TriggerMessage) -> Outcome:
+        await bench[0].clock.sleep(bench_clock_s)
+        return Succeeded()
+
+    return body
+
+
+def slow_bench(seconds: float, *, lease_s: float = 600.0) -> Bench:
+    holder: list[Bench] = []
+    bench = Bench(takes(seconds, holder), lease_s=lease_s)
+    holder.append(bench)
+    return bench
+
+
+async def test_a_run_of_twelve_minutes_runs_once_and_is_deleted_with_the_renewed_receipt() -> None:
+    bench = slow_bench(720.0)
+    await bench.start("a")
+
+    await bench.clock.advance(800.0)
+
+    assert bench.bodies == [b"a"]
+    assert bench.left() == []
+    assert len(bench.probe.of(LeaseRenewed)) == 2
+    await bench.stop()
+
+
+async def test_renewals_come_at_half_of_the_lease() -> None:
+    bench = slow_bench(1000.0)
+    await bench.start("a")
+
+    await bench.clock.advance(299.0)
+    assert bench.service.requests["update"] == 0
+    await bench.clock.advance(2.0)
+    assert bench.service.requests["update"] == 1
+    await bench.clock.advance(300.0)
+
+    assert bench.service.requests["update"] == 2
+    await bench.stop()
+
+
+async def test_a_message_is_never_visible_while_its_function_runs() -> None:
+    bench = slow_bench(25.0, lease_s=6.0)
+    await bench.start("a")
+
+    for _ in range(240):
+        await bench.clock.advance(0.1)
+        assert bench.service.counts("orders").visible == 0
+
+    await bench.clock.advance(5.0)
+    assert (bench.bodies, bench.left()) == ([b"a"], [])
+    assert len(bench.probe.of(LeaseRenewed)) >= 4
+    await bench.stop()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        QueueUnavailable("busy", status=503),
+        QueueUnavailable("no answer"),
+        AccessDenied("not now", status=403),
+    ],
+)
+async def test_a_failed_renewal_is_tried_again_sooner(error: Exception) -> None:
+    bench = slow_bench(1000.0)
+    assert isinstance(error, QueueUnavailable | AccessDenied)
+    bench.service.fail("update", error, times=2)
+    await bench.start("a")
+
+    await bench.clock.advance(300.0 + 150.0 + 75.0 + 1.0)
+
+    assert bench.service.requests["update"] == 3
+    assert len(bench.probe.of(LeaseRenewed)) == 1
+    await bench.stop()
+    assert (bench.bodies, bench.left()) == ([b"a"], [])
+
+
+async def test_a_renewal_whose_answer_is_lost_loses_the_receipt_and_is_said_so() -> None:
+    bench = slow_bench(400.0)
+    bench.service.fail("update", QueueUnavailable("no answer"), carried_out=True)
+    await bench.start("a")
+
+    await bench.clock.advance(460.0)
+
+    assert len(bench.probe.of(LeaseEnded)) == 1
+    await bench.stop()
+
+
+async def test_a_message_taken_by_somebody_else_is_dropped_and_not_settled() -> None:
+    bench = slow_bench(400.0)
+    await bench.start("a")
+    await bench.clock.advance(1.0)
+    message = bench.service.peek_all("orders")[0]
+    await bench.queue.update(message.id, message.pop_receipt, 5000.0)
+
+    await bench.clock.advance(500.0)
+
+    (finished,) = bench.probe.of(InvocationFinished)
+    assert isinstance(finished.outcome, LeaseLost)
+    assert finished.disposition == "dropped"
+    assert bench.left() == ["a"]
+    await bench.stop()
+
+
+async def test_a_function_that_moved_its_own_visibility_is_warned_of_once() -> None:
+    holder: list[Bench] = []
+
+    async def body(message: TriggerMessage) -> Outcome:
+        await holder[0].queue.update(message.id, message.pop_receipt, 900.0)
+        return Succeeded()
+
+    bench = Bench(body)
+    holder.append(bench)
+    await bench.start("a")
+
+    await bench.clock.advance(1.0)
+
+    (ended,) = bench.probe.of(LeaseEnded)
+    assert "the function itself updated" in ended.detail
+    assert bench.probe.of(InvocationFinished)[0].disposition == "acked"
+    await bench.stop()
+
+
+async def test_a_settlement_waits_for_a_renewal_under_way_and_uses_its_receipt() -> None:
+    bench = slow_bench(301.0)
+    bench.service.slow("update", 10.0)
+    await bench.start("a")
+
+    await bench.clock.advance(305.0)
+    assert bench.left() == ["a"]
+    await bench.clock.advance(10.0)
+
+    assert bench.left() == []
+    await bench.stop()

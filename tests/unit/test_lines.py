@@ -1,0 +1,198 @@
+"""Log lines: every event has one, and it says how a message ended and what comes next."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import typing
+
+import pytest
+
+from qtrigger import events
+from qtrigger.events import (
+    Event,
+    FunctionState,
+    HostReady,
+    InvocationFinished,
+    MessagePoisoned,
+    QueueStateChanged,
+    UserLog,
+)
+from qtrigger.invocation import ErrorDetail, Failed, Outcome, Succeeded, TimedOut, WorkerLost
+from qtrigger.telemetry.console import ConsoleSink
+from qtrigger.telemetry.json_lines import JsonSink
+from qtrigger.telemetry.lines import line_of
+from qtrigger.telemetry.outcomes import duration_text
+
+
+def finished(
+    outcome: Outcome, disposition: str, *, retry_after_s: float = 0.0, dequeue_count: int = 2
+) -> InvocationFinished:
+    return InvocationFinished(
+        function="charge",
+        queue="orders",
+        invocation_id="11111111-2222",
+        message_id="8f3a21ff-0000",
+        dequeue_count=dequeue_count,
+        max_dequeue_count=5,
+        duration_s=0.042,
+        waited_s=1.0,
+        outcome=outcome,
+        disposition=disposition,
+        retry_after_s=retry_after_s,
+    )
+
+
+FAILURE = Failed(
+    error=ErrorDetail(
+        type="ZeroDivisionError",
+        message="division by zero",
+        traceback="Traceback …\n  File …",
+        place="functions/charge/__init__.py:8",
+    )
+)
+
+
+def text_of(event: Event, *, level: int = logging.DEBUG) -> str:
+    stream = io.StringIO()
+    ConsoleSink(stream, level=level, colour=False).emit(event)
+    return stream.getvalue()
+
+
+def test_every_event_has_a_line() -> None:
+    kinds = typing.get_args(events.Event)
+
+    missing = [
+        kind.__name__ for kind in kinds if line_of.dispatch(kind) is line_of.dispatch(object)
+    ]
+
+    assert len(kinds) > 15
+    assert missing == []
+
+
+def test_a_success_is_one_short_line() -> None:
+    text = text_of(finished(Succeeded(), "acked"))
+
+    assert "ok        charge    8f3a21ff  try 2  42 ms" in text
+    assert text.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (
+            finished(FAILURE, "retried"),
+            "try 2/5, again at once  42 ms  ZeroDivisionError: division",
+        ),
+        (finished(FAILURE, "retried", retry_after_s=30.0), "try 2/5, again in 30 s"),
+        (finished(FAILURE, "poisoned", dequeue_count=5), "try 5/5  42 ms"),
+        (finished(FAILURE, "abandoned"), "again when its lease ends"),
+        (finished(TimedOut(after_s=120.0), "retried"), "timed out after 2 min (functionTimeout)"),
+        (
+            finished(WorkerLost(how="exit code 3", alone=True), "retried"),
+            "its worker process ended: exit code 3",
+        ),
+    ],
+)
+def test_a_failure_says_which_try_what_and_what_comes_next(
+    event: InvocationFinished, words: str
+) -> None:
+    assert words in text_of(event)
+
+
+def test_a_failure_shows_where_it_was_raised_and_its_traceback_below() -> None:
+    text = text_of(finished(FAILURE, "retried"))
+
+    assert "(functions/charge/__init__.py:8)" in text
+    assert "\n          Traceback …\n" in text
+
+
+def test_lines_below_the_level_are_not_written() -> None:
+    assert text_of(finished(Succeeded(), "acked"), level=logging.WARNING) == ""
+
+
+def test_poison_names_both_queues_and_the_reason() -> None:
+    text = text_of(
+        MessagePoisoned(
+            function="charge",
+            queue="orders",
+            poison_queue="orders-poison",
+            message_id="8f3a21ff",
+            invocation_id="i",
+            dequeue_count=5,
+            max_dequeue_count=5,
+            reason="tries",
+            detail="",
+        )
+    )
+
+    assert "POISON" in text
+    assert "try 5/5  moved to orders-poison (tries)" in text
+
+
+def test_user_lines_stand_under_their_function_and_message() -> None:
+    text = text_of(
+        UserLog(
+            function="charge",
+            invocation_id="i",
+            message_id="8f3a21ff",
+            level=logging.INFO,
+            logger="root",
+            message="card accepted",
+        )
+    )
+
+    assert "charge    8f3a21ff  INFO card accepted" in text
+
+
+def test_a_queue_that_fails_says_when_it_is_tried_again() -> None:
+    text = text_of(
+        QueueStateChanged(
+            function="charge",
+            queue="orders",
+            state="missing",
+            message="queue 'orders' does not exist",
+            hint="It is picked up as soon as something creates it.",
+            next_try_s=0.5,
+        )
+    )
+
+    assert "does not exist. It is picked up as soon as something creates it. Next try in" in text
+
+
+def test_the_banner_lists_every_function_with_its_state() -> None:
+    states = [
+        FunctionState(
+            name="charge", queue="orders", connection="Storage", state="ready", concurrency=24
+        ),
+        FunctionState(name="resize", queue="", connection="", state="failed", why="no scriptFile"),
+    ]
+
+    text = text_of(HostReady(functions=states, workers=1, interpreter="python", after_s=0.8))
+
+    assert "charge    orders  Storage     ready, 24 at once" in text
+    assert "failed: no scriptFile" in text
+    assert "ready in 800 ms  1 of 2 functions, 1 worker" in text
+
+
+def test_json_lines_carry_names_and_numbers() -> None:
+    stream = io.StringIO()
+
+    JsonSink(stream, level=logging.INFO).emit(finished(FAILURE, "retried"))
+
+    line = json.loads(stream.getvalue())
+    assert line["event"] == "invocation.finished"
+    assert line["schema_version"] == 1
+    assert (line["level"], line["outcome"], line["disposition"]) == ("error", "failed", "retried")
+    assert (line["duration_ms"], line["dequeue_count"]) == (42.0, 2)
+    assert line["error.type"] == "ZeroDivisionError"
+    assert line["timestamp"].endswith("Z")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.0004, "0.4 ms"), (0.042, "42 ms"), (0.5, "500 ms"), (1.5, "1.5 s"), (125.2, "2 min 5 s")],
+)
+def test_durations_are_written_for_people(seconds: float, text: str) -> None:
+    assert duration_text(seconds) == text

@@ -1,0 +1,96 @@
+"""A worker under the test's hand, for the pool and its seats."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+from qtrigger.errors import WorkerStartError
+from qtrigger.invocation import Interrupted, Invocation, Ran, Succeeded
+from qtrigger.workers.worker import FunctionSpec, Loaded
+
+
+@dataclass(eq=False)
+class FakeWorker:
+    """Starts as `plan` says; runs end when the test says `finish`."""
+
+    pid: int
+    plan: WorkerStartError | Loaded
+    functions: list[str] = field(default_factory=list)
+    accepting: bool = False
+    expected: bool = False
+    completed: int = 0
+    lost: int = 0
+    how: str = ""
+
+    def __post_init__(self) -> None:
+        self.open: dict[str, asyncio.Future[Ran]] = {}
+        self.unavailable = asyncio.Event()
+        self.ended = asyncio.Event()
+
+    @property
+    def running(self) -> int:
+        return len(self.open)
+
+    async def start(self, functions: Sequence[FunctionSpec]) -> Loaded:
+        self.functions = [function.name for function in functions]
+        if isinstance(self.plan, WorkerStartError):
+            raise self.plan
+        self.accepting = True
+        return self.plan
+
+    async def invoke(self, invocation: Invocation) -> Ran:
+        future = self.open[invocation.id] = asyncio.get_running_loop().create_future()
+        ran: Ran = await future
+        return ran
+
+    async def stop(self, grace_s: float) -> None:
+        self.expected = True
+        for name in list(self.open):
+            self._answer(name, Interrupted())
+        self.end("exit code 0")
+
+    async def wait_unavailable(self) -> None:
+        await self.unavailable.wait()
+
+    async def wait_ended(self) -> None:
+        await self.ended.wait()
+
+    def finish(self, name: str) -> None:
+        self.completed += 1
+        self._answer(name, Succeeded())
+
+    def _answer(self, name: str, outcome: Succeeded | Interrupted) -> None:
+        self.open.pop(name).set_result(Ran(outcomes=(outcome,), duration_s=0.0))
+
+    def retire(self) -> None:
+        self.expected = True
+        self.accepting = False
+        self.unavailable.set()
+
+    def end(self, how: str) -> None:
+        self.how = how
+        self.accepting = False
+        self.unavailable.set()
+        self.ended.set()
+
+    def crash(self) -> None:
+        self.lost = len(self.open)
+        self.end("exit code 3")
+
+
+class Makes:
+    """Makes fake workers, one after the other as planned, good ones when the plan is used up."""
+
+    def __init__(self, *plan: WorkerStartError | Loaded) -> None:
+        self._plan = list(plan)
+        self._pids = count(101)
+        self.made: list[FakeWorker] = []
+
+    def __call__(self) -> FakeWorker:
+        plan = self._plan.pop(0) if self._plan else Loaded()
+        worker = FakeWorker(pid=next(self._pids), plan=plan)
+        self.made.append(worker)
+        return worker

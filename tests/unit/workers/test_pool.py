@@ -1,0 +1,319 @@
+"""Routing, replacement and back-off, with workers and a clock under the test's hand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from qtrigger.errors import WorkerStartError
+from qtrigger.events import FunctionLoadFailed, WorkerEnded, WorkerStarted
+from qtrigger.invocation import Interrupted, Invocation, Ran, Succeeded
+from qtrigger.testing.clock import ManualClock, settle
+from qtrigger.testing.probe import Probe
+from qtrigger.workers.pool import WorkerPool
+from qtrigger.workers.pooled import LoadCrash
+from qtrigger.workers.worker import FunctionSpec, Loaded, LoadFailure
+from tests.unit.workers.fakes import Makes
+
+BROKEN = LoadFailure(message="KeyError: 'NOPE'", place="broken/__init__.py:2", hint="set it")
+
+
+def crash(*, again: bool = True) -> LoadCrash:
+    return LoadCrash("broken", LoadFailure(message="exit code 4"), again=again)
+
+
+def refuses() -> WorkerStartError:
+    return WorkerStartError("no python")
+
+
+def spec(name: str) -> FunctionSpec:
+    return FunctionSpec(
+        name=name,
+        directory=Path("/f") / name,
+        script_file=Path("/f") / name / "__init__.py",
+        entry_point="main",
+        bindings=(),
+        concurrency=1,
+    )
+
+
+class Bench:
+    """A pool, its clock, its events and its workers."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.probe = Probe()
+        self.makes = Makes()
+        self.pool = self.pool_of(1)
+        self.tasks: list[asyncio.Task[Ran]] = []
+
+    def pool_of(self, size: int, *plan: WorkerStartError | Loaded) -> WorkerPool:
+        self.makes = Makes(*plan)
+        self.pool = WorkerPool(size=size, make=self.makes, clock=self.clock, events=self.probe)
+        return self.pool
+
+    async def start(self) -> Loaded:
+        return await self.clock.run(self.pool.start([spec("good"), spec("broken")]))
+
+    async def invoke(self, name: str, function: str = "good") -> asyncio.Task[Ran]:
+        invocation = Invocation(id=name, function=function, messages=(), max_dequeue_count=5)
+        task = asyncio.create_task(self.pool.invoke(invocation))
+        self.tasks.append(task)
+        await settle()
+        return task
+
+    async def stop(self) -> None:
+        await self.clock.run(self.pool.stop(0.0))
+
+    def delays(self) -> list[float]:
+        return [event.next_start_s for event in self.probe.of(WorkerEnded)]
+
+
+@pytest.fixture
+async def bench() -> AsyncIterator[Bench]:
+    made = Bench()
+    yield made
+    await made.stop()
+    for task in made.tasks:
+        task.cancel()
+
+
+async def test_all_workers_are_started_and_told(bench: Bench) -> None:
+    bench.pool_of(3)
+
+    await bench.start()
+
+    assert bench.pool.ready == 3
+    started = bench.probe.of(WorkerStarted)
+    assert [(event.worker, event.pid) for event in started] == [(1, 101), (2, 102), (3, 103)]
+
+
+async def test_an_invocation_goes_to_the_least_busy_worker(bench: Bench) -> None:
+    bench.pool_of(2)
+    await bench.start()
+    one, two = bench.makes.made
+
+    await bench.invoke("a")
+    await bench.invoke("b")
+    await bench.invoke("c")
+    one.finish("a")
+    await bench.invoke("d")
+
+    assert (list(one.open), list(two.open)) == (["c", "d"], ["b"])
+    assert bench.pool.running == 3
+
+
+async def test_what_failed_to_load_is_told_once_and_answered(bench: Bench) -> None:
+    failed = Loaded(failures={"broken": BROKEN})
+    bench.pool_of(2, failed, failed)
+
+    assert await bench.start() == failed
+
+    (event,) = bench.probe.of(FunctionLoadFailed)
+    assert (event.function, event.place) == ("broken", BROKEN.place)
+    assert (event.message, event.hint) == (BROKEN.message, BROKEN.hint)
+
+
+async def test_no_worker_at_all_is_a_start_error(bench: Bench) -> None:
+    bench.pool_of(2, refuses(), refuses())
+
+    with pytest.raises(WorkerStartError, match="no python"):
+        await bench.start()
+
+    assert bench.pool.ready == 0
+
+
+async def test_a_pool_starts_with_the_workers_that_come_up_and_tries_the_others_again(
+    bench: Bench,
+) -> None:
+    bench.pool_of(2, refuses())
+    await bench.start()
+    assert bench.pool.ready == 1
+
+    await bench.clock.advance(0.1)
+
+    assert bench.pool.ready == 2
+
+
+async def test_a_function_that_crashes_its_worker_is_left_out_after_four_tries(
+    bench: Bench,
+) -> None:
+    bench.pool_of(1, crash(), crash(), crash(), crash())
+
+    loaded = await bench.start()
+
+    assert loaded.failures == {"broken": LoadFailure(message="exit code 4")}
+    assert [worker.functions for worker in bench.makes.made] == [["good", "broken"]] * 4 + [
+        ["good"]
+    ]
+    assert bench.clock.monotonic() == pytest.approx(0.1 + 0.2 + 0.4)
+
+
+async def test_a_function_that_crashes_three_times_and_then_loads_is_fine(bench: Bench) -> None:
+    bench.pool_of(1, crash(), crash(), crash())
+
+    assert (await bench.start()).failures == {}
+
+
+async def test_an_import_that_hangs_is_not_tried_again(bench: Bench) -> None:
+    bench.pool_of(1, crash(again=False))
+
+    assert list((await bench.start()).failures) == ["broken"]
+    assert len(bench.makes.made) == 2
+
+
+async def test_a_worker_that_got_something_done_is_replaced_at_once(bench: Bench) -> None:
+    await bench.start()
+    (first,) = bench.makes.made
+    await bench.invoke("a")
+    first.finish("a")
+
+    first.crash()
+    await settle()
+
+    assert bench.pool.ready == 1
+    (event,) = bench.probe.of(WorkerEnded)
+    assert (event.how, event.expected, event.lost, event.next_start_s) == (
+        "exit code 3", False, 0, 0.0
+    )  # fmt: skip
+
+
+async def test_workers_that_get_nothing_done_come_back_ever_more_slowly(bench: Bench) -> None:
+    await bench.start()
+
+    for _ in range(11):
+        bench.makes.made[-1].crash()
+        await bench.clock.advance(31.0)
+
+    assert bench.delays() == pytest.approx(
+        [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0]
+    )
+
+
+async def test_one_success_ends_the_slowness(bench: Bench) -> None:
+    await bench.start()
+    for _ in range(3):
+        bench.makes.made[-1].crash()
+        await bench.clock.advance(1.0)
+    await bench.invoke("a")
+    bench.makes.made[-1].finish("a")
+
+    bench.makes.made[-1].crash()
+    await settle()
+    bench.makes.made[-1].crash()
+    await settle()
+
+    assert bench.delays()[-2:] == pytest.approx([0.0, 0.1])
+
+
+async def test_a_replacement_that_cannot_start_is_tried_again(bench: Bench) -> None:
+    bench.pool_of(1, Loaded(), refuses(), crash())
+    await bench.start()
+
+    bench.makes.made[0].crash()
+    await bench.clock.advance(0.1 + 0.2 + 0.4)
+
+    assert bench.pool.ready == 1
+    assert [event.how for event in bench.probe.of(WorkerEnded)] == [
+        "exit code 3", "no python", "broken: exit code 4"
+    ]  # fmt: skip
+    assert bench.makes.made[-1].functions == ["good", "broken"]
+
+
+async def test_an_invocation_waits_for_the_next_worker(bench: Bench) -> None:
+    await bench.start()
+    bench.makes.made[0].crash()
+    run = await bench.invoke("a")
+    assert not run.done()
+
+    await bench.clock.advance(0.1)
+    bench.makes.made[-1].finish("a")
+
+    assert (await run).outcomes == (Succeeded(),)
+
+
+async def test_a_waiting_invocation_may_be_cancelled(bench: Bench) -> None:
+    await bench.start()
+    bench.makes.made[0].crash()
+    run = await bench.invoke("a")
+
+    run.cancel()
+    await bench.clock.advance(1.0)
+
+    assert run.cancelled()
+    assert bench.makes.made[-1].open == {}
+    assert bench.pool.running == 0
+
+
+async def test_a_retiring_worker_is_replaced_while_its_last_runs_go_on(bench: Bench) -> None:
+    await bench.start()
+    old = bench.makes.made[0]
+    await bench.invoke("a")
+
+    old.retire()
+    await settle()
+    await bench.invoke("b")
+
+    assert (list(old.open), list(bench.makes.made[1].open)) == (["a"], ["b"])
+    assert bench.probe.of(WorkerEnded) == []
+    old.end("signal 15 (SIGTERM)")
+    await settle()
+    (event,) = bench.probe.of(WorkerEnded)
+    assert (event.pid, event.expected) == (old.pid, True)
+
+
+async def test_a_function_that_no_longer_loads_waits_instead_of_failing(bench: Bench) -> None:
+    bench.pool_of(1, Loaded(), Loaded(failures={"broken": BROKEN}))
+    await bench.start()
+    bench.makes.made[0].crash()
+    await bench.clock.advance(0.1)
+
+    waits = await bench.invoke("a", "broken")
+    await bench.invoke("b", "good")
+
+    assert list(bench.makes.made[-1].open) == ["b"]
+    assert not waits.done()
+    assert [event.function for event in bench.probe.of(FunctionLoadFailed)] == ["broken"]
+
+
+async def test_a_stop_interrupts_what_runs_and_what_comes(bench: Bench) -> None:
+    await bench.start()
+    old = bench.makes.made[0]
+    retiring = await bench.invoke("a")
+    old.retire()
+    await settle()
+    running = await bench.invoke("b")
+
+    await bench.stop()
+    late = await bench.invoke("c")
+
+    assert [(await run).outcomes for run in (retiring, running)] == [(Interrupted(),)] * 2
+    assert (await late).outcomes == ()
+    assert [event.expected for event in bench.probe.of(WorkerEnded)] == [True, True]
+    assert bench.pool.ready == 0
+
+
+async def test_a_stop_while_no_worker_is_up_answers_those_that_wait(bench: Bench) -> None:
+    await bench.start()
+    bench.makes.made[0].crash()
+    run = await bench.invoke("a")
+
+    await bench.stop()
+
+    assert (await run).outcomes == ()
+    assert len(bench.makes.made) == 1
+
+
+async def test_a_start_that_is_cancelled_leaves_no_worker(bench: Bench) -> None:
+    bench.pool_of(2, Loaded(), crash())
+    start = asyncio.create_task(bench.pool.start([spec("broken")]))
+    await settle()
+
+    start.cancel()
+    await asyncio.wait([start])
+
+    assert start.cancelled()
+    assert [worker.ended.is_set() for worker in bench.makes.made] == [True, False]

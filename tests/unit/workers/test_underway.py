@@ -1,0 +1,207 @@
+"""Time-outs of runs: when the process is asked, what its answers mean, what silence means."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import pytest
+
+from qtrigger.invocation import (
+    Interrupted,
+    Invocation,
+    Outcome,
+    Succeeded,
+    TimedOut,
+    TriggerMessage,
+    WorkerLost,
+)
+from qtrigger.testing.clock import ManualClock
+from qtrigger.workers.underway import Open, Underway
+
+NOW = datetime(2026, 12, 1, tzinfo=UTC)
+OK = [{"end": "ok"}]
+CANCELLED = [{"end": "cancelled"}]
+
+
+@dataclass
+class Bench:
+    clock: ManualClock = field(default_factory=ManualClock)
+    asked: list[tuple[int, float]] = field(default_factory=list)
+    gave_up: int = 0
+
+    def __post_init__(self) -> None:
+        self.underway = Underway(
+            self.clock, ask=lambda *about: self.asked.append(about), give_up=self.give_up
+        )
+
+    def give_up(self) -> None:
+        self.gave_up += 1
+
+    def begin(self, timeout_s: float | None = None) -> Open:
+        message = TriggerMessage(
+            id="m",
+            body=b"",
+            dequeue_count=1,
+            inserted=NOW,
+            expires=NOW,
+            next_visible=NOW,
+            pop_receipt="",
+        )
+        return self.underway.begin(
+            Invocation(
+                id="i",
+                function="f",
+                messages=(message,),
+                max_dequeue_count=5,
+                timeout_s=timeout_s,
+            )
+        )
+
+
+@pytest.fixture
+async def bench() -> Bench:
+    return Bench()
+
+
+def outcome(run: Open) -> Outcome:
+    (only,) = run.future.result().outcomes
+    return only
+
+
+async def test_a_run_that_answers_in_time_is_never_asked_about(bench: Bench) -> None:
+    run = bench.begin(timeout_s=10)
+    bench.underway.answer(run.number, OK, b"", 1.5)
+
+    await bench.clock.advance(60)
+
+    assert outcome(run) == Succeeded()
+    assert run.future.result().duration_s == 1.5
+    assert (bench.asked, bench.gave_up, len(bench.underway)) == ([], 0, 0)
+    assert bench.underway.completed == 1
+
+
+async def test_without_a_limit_a_run_may_take_for_ever(bench: Bench) -> None:
+    bench.begin(timeout_s=None)
+
+    await bench.clock.advance(86400)
+
+    assert bench.asked == []
+
+
+async def test_a_run_that_the_process_cancels_has_timed_out(bench: Bench) -> None:
+    run = bench.begin(timeout_s=10)
+
+    await bench.clock.advance(10)
+    assert bench.asked == [(run.number, 10)]
+    bench.underway.answer(run.number, CANCELLED, b"", 10.1)
+
+    assert outcome(run) == TimedOut(after_s=10)
+    assert bench.gave_up == 0
+
+
+async def test_a_run_that_ends_well_just_in_time_has_not_timed_out(bench: Bench) -> None:
+    run = bench.begin(timeout_s=10)
+    await bench.clock.advance(10)
+
+    bench.underway.answer(run.number, OK, b"", 9.9)
+
+    assert outcome(run) == Succeeded()
+
+
+async def test_a_run_that_had_to_wait_gets_the_time_it_has_left(bench: Bench) -> None:
+    run = bench.begin(timeout_s=10)
+    await bench.clock.advance(10)
+
+    bench.underway.left(run.number, 7)
+    await bench.clock.advance(6.9)
+    assert len(bench.asked) == 1
+    await bench.clock.advance(0.1)
+
+    assert bench.asked == [(run.number, 10)] * 2
+    assert bench.gave_up == 0
+
+
+async def test_a_deaf_run_is_given_up_at_once(bench: Bench) -> None:
+    run = bench.begin(timeout_s=10)
+    await bench.clock.advance(10)
+
+    bench.underway.deaf(run.number)
+
+    assert bench.gave_up == 1
+    assert not run.future.done()
+    bench.underway.close_all(how="signal 15 (SIGTERM)", ours=True)
+    assert outcome(run) == TimedOut(after_s=10)
+
+
+async def test_a_run_that_nobody_says_anything_about_is_given_up(bench: Bench) -> None:
+    bench.begin(timeout_s=10)
+
+    await bench.clock.advance(10.9)
+    assert bench.gave_up == 0
+    await bench.clock.advance(0.1)
+
+    assert bench.gave_up == 1
+
+
+async def test_answers_about_runs_that_are_over_are_ignored(bench: Bench) -> None:
+    bench.underway.left(99, 1.0)
+    bench.underway.deaf(99)
+
+    assert bench.gave_up == 0
+
+
+async def test_the_end_of_the_process_loses_what_is_open(bench: Bench) -> None:
+    runs = [bench.begin(), bench.begin(timeout_s=10)]
+
+    lost = bench.underway.close_all(how="exit code 3", ours=False)
+
+    assert lost == 2
+    assert {outcome(run) for run in runs} == {WorkerLost(how="exit code 3", alone=False)}
+    await bench.clock.advance(60)
+    assert bench.asked == []
+
+
+async def test_a_single_run_was_alone(bench: Bench) -> None:
+    run = bench.begin()
+
+    bench.underway.close_all(how="exit code 3", ours=False)
+
+    assert outcome(run) == WorkerLost(how="exit code 3", alone=True)
+
+
+async def test_when_we_end_the_process_nothing_is_lost(bench: Bench) -> None:
+    run = bench.begin()
+
+    assert bench.underway.close_all(how="signal 15 (SIGTERM)", ours=True) == 0
+    assert outcome(run) == Interrupted()
+
+
+async def test_quiet_is_when_only_given_up_runs_are_left(bench: Bench) -> None:
+    late, neighbour = bench.begin(timeout_s=1), bench.begin()
+    await bench.clock.advance(1)
+    bench.underway.deaf(late.number)
+    waiting = asyncio.create_task(bench.underway.wait_quiet(30))
+    await bench.clock.advance(5)
+    assert not waiting.done()
+
+    bench.underway.answer(neighbour.number, OK, b"", 5)
+
+    assert await bench.clock.run(waiting) is True
+    assert await bench.clock.run(bench.underway.wait_quiet(0)) is True
+
+
+async def test_the_wait_for_quiet_has_an_end(bench: Bench) -> None:
+    bench.begin()
+
+    assert await bench.clock.run(bench.underway.wait_quiet(30)) is False
+
+
+async def test_an_answer_that_nobody_waits_for_any_more_is_dropped(bench: Bench) -> None:
+    run = bench.begin()
+    run.future.cancel()
+
+    bench.underway.answer(run.number, OK, b"", 1)
+
+    assert len(bench.underway) == 0
