@@ -7,7 +7,7 @@ business.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from qtrigger.cli import wiring
@@ -19,13 +19,16 @@ if TYPE_CHECKING:
     from qtrigger.queues.azurite import Emulator
 
 
+Choice = Literal["auto", "azurite", "builtin", "none"]
+
+
 class LocalEmulator:
     """At most one emulator for each port, started on demand; `choice` none starts nothing."""
 
-    def __init__(self, root: Path, choice: str, environment: str, clock: Clock) -> None:
+    def __init__(self, root: Path, choice: Choice, environment: str, clock: Clock) -> None:
         self._root = root
         self._choice = choice
-        self._wanted = choice != "none" and environment == "Development"
+        self._development = environment == "Development"
         self._clock = clock
         self._running: dict[int, Emulator] = {}
 
@@ -34,11 +37,11 @@ class LocalEmulator:
 
         Raises EmulatorError when nothing can be brought up.
         """
-        if not self._wanted:
+        if self._choice == "none" or not self._development:
             return
-        for port in sorted(_ports(project) - self._running.keys()):
-            from qtrigger.queues.azurite import ensure_emulator
+        from qtrigger.queues.azurite import ensure_emulator
 
+        for port in sorted(_ports(project) - self._running.keys()):
             emulator = await ensure_emulator(
                 self._root, port, choice=self._choice, progress=wiring.note, clock=self._clock
             )

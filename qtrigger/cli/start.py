@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from qtrigger.cli import wiring
-from qtrigger.cli.emulation import LocalEmulator
+from qtrigger.cli.emulation import Choice, LocalEmulator
 from qtrigger.clock import SystemClock
 from qtrigger.errors import ExitCode, ProjectError
 from qtrigger.events import EventSink, HostLog
@@ -39,7 +39,7 @@ class StartOptions:
     workers: int | None
     shutdown_timeout: float | None
     exit_when_idle: float | None
-    emulator: str
+    emulator: Choice
 
 
 @click.command(short_help="Run the project's functions until stopped.")

@@ -1,61 +1,33 @@
-"""Turns events into log lines: one table of names, levels, texts and fields.
+"""How the events of host, queues and workers read as log lines.
 
-Owns the public names of log events. Knows no colours and no streams; the renderers do. Fields
-hold identifiers and numbers, never a body or a secret.
+Owns their public names, levels and texts. Knows no colours and no streams; the renderers do.
+Fields hold identifiers and numbers, never a body or a secret.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import singledispatch
 
 from qtrigger.events import (
-    Event,
     Finding,
     FunctionLoadFailed,
     HostLog,
     HostReady,
     HostStopped,
     HostStopping,
-    InvocationFinished,
-    InvocationStarted,
-    LeaseEnded,
-    LeaseRenewed,
-    MessageHandedBack,
-    MessagePoisoned,
     PollFinished,
     QueueStateChanged,
     ReloadRejected,
-    SettlementFailed,
-    UserLog,
     WorkerEnded,
     WorkerStarted,
 )
-from qtrigger.telemetry.outcomes import describe_outcome, duration_text
+from qtrigger.telemetry import message_lines
+from qtrigger.telemetry.line import Line, line_of, sentence
+from qtrigger.telemetry.outcomes import duration_text
+
+__all__ = ["Line", "line_of", "message_lines"]
 
 DEBUG, INFO, WARNING, ERROR = logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """One log line. `tag` is its short mark on a terminal, `details` are lines under it."""
-
-    event: str
-    level: int
-    text: str
-    tag: str = ""
-    function: str = ""
-    message_id: str = ""
-    fields: Mapping[str, object] = field(default_factory=dict)
-    details: str = ""
-
-
-@singledispatch
-def line_of(event: Event) -> Line:
-    """Return the line of an event. Raises TypeError for a value that is no event."""
-    raise TypeError(f"no line for {type(event).__name__}")
 
 
 @line_of.register
@@ -157,123 +129,8 @@ def _(event: QueueStateChanged) -> Line:
         level=level,
         tag="queue",
         function=event.function,
-        text=f"{_sentence(text)} {event.hint}".rstrip() + again,
+        text=f"{sentence(text)} {event.hint}".rstrip() + again,
         fields={"queue": event.queue},
-    )
-
-
-@line_of.register
-def _(event: InvocationStarted) -> Line:
-    return Line(
-        event="invocation.started",
-        level=DEBUG,
-        tag="start",
-        function=event.function,
-        message_id=event.message_id,
-        text=f"try {event.dequeue_count} from {event.queue}",
-        fields={
-            "queue": event.queue,
-            "invocation_id": event.invocation_id,
-            "dequeue_count": event.dequeue_count,
-        },
-    )
-
-
-@line_of.register
-def _(event: InvocationFinished) -> Line:
-    described = describe_outcome(event)
-    return Line(
-        event="invocation.finished",
-        level=described.level,
-        tag=described.tag,
-        function=event.function,
-        message_id=event.message_id,
-        text=described.text,
-        details=described.details,
-        fields={
-            "queue": event.queue,
-            "invocation_id": event.invocation_id,
-            "dequeue_count": event.dequeue_count,
-            "outcome": described.outcome,
-            "disposition": event.disposition,
-            "duration_ms": round(event.duration_s * 1000, 3),
-            "waited_ms": round(event.waited_s * 1000, 3),
-            **described.error_fields,
-        },
-    )
-
-
-@line_of.register
-def _(event: MessagePoisoned) -> Line:
-    tries = f"try {event.dequeue_count}/{event.max_dequeue_count}"
-    where = f"moved to {event.poison_queue}" if event.poison_queue else "left where it is"
-    why = f": {event.detail}" if event.detail else ""
-    return Line(
-        event="message.poisoned" if event.poison_queue else "message.abandoned",
-        level=WARNING,
-        tag="POISON",
-        function=event.function,
-        message_id=event.message_id,
-        text=f"{tries}  {where} ({event.reason}){why}",
-        fields={
-            "queue": event.queue,
-            "poison_queue": event.poison_queue,
-            "invocation_id": event.invocation_id,
-            "dequeue_count": event.dequeue_count,
-            "reason": event.reason,
-        },
-    )
-
-
-@line_of.register
-def _(event: MessageHandedBack) -> Line:
-    return Line(
-        event="message.handed_back",
-        level=DEBUG,
-        tag="back",
-        function=event.function,
-        message_id=event.message_id,
-        text=f"to {event.queue}: it came while stopping",
-        fields={"queue": event.queue},
-    )
-
-
-@line_of.register
-def _(event: LeaseRenewed) -> Line:
-    return Line(
-        event="lease.renewed",
-        level=DEBUG,
-        tag="lease",
-        function=event.function,
-        message_id=event.message_id,
-        text=f"renewed for {event.lease_s:g} s",
-        fields={"queue": event.queue},
-    )
-
-
-@line_of.register
-def _(event: LeaseEnded) -> Line:
-    return Line(
-        event="lease.lost",
-        level=WARNING,
-        tag="LEASE",
-        function=event.function,
-        message_id=event.message_id,
-        text=f"no longer ours: {event.detail}",
-        fields={"queue": event.queue},
-    )
-
-
-@line_of.register
-def _(event: SettlementFailed) -> Line:
-    return Line(
-        event="settlement.failed",
-        level=ERROR,
-        tag="SETTLE",
-        function=event.function,
-        message_id=event.message_id,
-        text=f"could not be {event.disposition}: {_sentence(event.message)} {event.hint}",
-        fields={"queue": event.queue, "disposition": event.disposition},
     )
 
 
@@ -316,19 +173,6 @@ def _(event: FunctionLoadFailed) -> Line:
 
 
 @line_of.register
-def _(event: UserLog) -> Line:
-    return Line(
-        event="user.log",
-        level=event.level,
-        function=event.function,
-        message_id=event.message_id,
-        text=event.message,
-        fields={"logger": event.logger, "invocation_id": event.invocation_id},
-        details=event.error.traceback if event.error else "",
-    )
-
-
-@line_of.register
 def _(event: HostLog) -> Line:
     return Line(
         event="host.log",
@@ -338,8 +182,3 @@ def _(event: HostLog) -> Line:
         fields={"logger": event.logger},
         details=event.traceback,
     )
-
-
-def _sentence(text: str) -> str:
-    """End a text with a full stop, unless it ends a sentence by itself."""
-    return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import configuration
 
 from tests.unit.project.folder import ProjectFolder
-
-# Hypothesis keeps its notes in the working directory by default, where collection meets them.
-configuration.set_hypothesis_home_dir(Path(tempfile.gettempdir(), "qtrigger-hypothesis"))
 
 
 @pytest.fixture

@@ -1,0 +1,159 @@
+"""Tells the event sink what becomes of one function's messages.
+
+Owns the step from a message's fate to an event; decides nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from qtrigger.events import (
+    EventSink,
+    InvocationFinished,
+    InvocationStarted,
+    LeaseEnded,
+    LeaseRenewed,
+    MessageHandedBack,
+    MessagePoisoned,
+    SettlementFailed,
+)
+from qtrigger.invocation import Invocation, Outcome
+from qtrigger.lease import Lease
+from qtrigger.queues.client import QueueMessage
+from qtrigger.settlement import (
+    Abandon,
+    Ack,
+    Disposition,
+    Drop,
+    Poison,
+    Release,
+    Retry,
+    Settled,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageReports:
+    """Reports on the messages of `function` on `queue`; `poison_queue` is "" without one."""
+
+    function: str
+    queue: str
+    poison_queue: str
+    max_dequeue_count: int
+    sink: EventSink
+
+    def started(self, invocation: Invocation, message: QueueMessage) -> None:
+        """A function is about to be called."""
+        self.sink.emit(
+            InvocationStarted(
+                function=self.function,
+                queue=self.queue,
+                invocation_id=invocation.id,
+                message_id=message.id,
+                dequeue_count=message.dequeue_count,
+            )
+        )
+
+    def finished(
+        self,
+        invocation: Invocation,
+        message: QueueMessage,
+        *,
+        outcome: Outcome,
+        disposition: Disposition,
+        settled: Settled,
+        duration_s: float,
+        waited_s: float,
+    ) -> None:
+        """A function has run, and its message was settled as far as the service let us."""
+        self.sink.emit(
+            InvocationFinished(
+                function=self.function,
+                queue=self.queue,
+                invocation_id=invocation.id,
+                message_id=message.id,
+                dequeue_count=message.dequeue_count,
+                max_dequeue_count=self.max_dequeue_count,
+                duration_s=duration_s,
+                waited_s=waited_s,
+                outcome=outcome,
+                disposition=disposition_name(disposition),
+                retry_after_s=_returns_after(disposition),
+                settled=settled.error is None,
+            )
+        )
+
+    def poisoned(self, message: QueueMessage, reason: str, detail: str, invocation_id: str) -> None:
+        """A message was moved to the poison queue, or left alone where there is none."""
+        self.sink.emit(
+            MessagePoisoned(
+                function=self.function,
+                queue=self.queue,
+                poison_queue=self.poison_queue,
+                message_id=message.id,
+                invocation_id=invocation_id,
+                dequeue_count=message.dequeue_count,
+                max_dequeue_count=self.max_dequeue_count,
+                reason=reason,
+                detail=detail,
+            )
+        )
+
+    def handed_back(self, message: QueueMessage) -> None:
+        """A message that came while stopping was released."""
+        self.sink.emit(
+            MessageHandedBack(function=self.function, queue=self.queue, message_id=message.id)
+        )
+
+    def renewed(self, message: QueueMessage, lease_s: float) -> None:
+        """A lease was renewed."""
+        self.sink.emit(
+            LeaseRenewed(
+                function=self.function, queue=self.queue, message_id=message.id, lease_s=lease_s
+            )
+        )
+
+    def lease_ended(self, message: QueueMessage, detail: str) -> None:
+        """A message is no longer ours, without having been settled."""
+        self.sink.emit(
+            LeaseEnded(
+                function=self.function, queue=self.queue, message_id=message.id, detail=detail
+            )
+        )
+
+    def settled(self, lease: Lease, disposition: Disposition, settled: Settled) -> None:
+        """Tell of a settlement only where it did not go as wanted."""
+        if settled.error is not None:
+            self.sink.emit(
+                SettlementFailed(
+                    function=self.function,
+                    queue=self.queue,
+                    message_id=lease.message.id,
+                    disposition=disposition_name(disposition),
+                    message=str(settled.error),
+                    hint="The message comes back by itself when its lease ends.",
+                )
+            )
+        elif settled.gone and not lease.lost:
+            self.lease_ended(
+                lease.message,
+                f"{settled.gone} Another consumer has taken the message, or the function itself "
+                "updated or deleted it.",
+            )
+
+
+def disposition_name(disposition: Disposition) -> str:
+    """Return the word for it in events and log lines."""
+    names: dict[type[Disposition], str] = {
+        Ack: "acked",
+        Retry: "retried",
+        Poison: "poisoned",
+        Release: "released",
+        Abandon: "abandoned",
+        Drop: "dropped",
+    }
+    return names[type(disposition)]
+
+
+def _returns_after(disposition: Disposition) -> float:
+    return disposition.after_s if isinstance(disposition, Retry | Release) else 0.0

@@ -1,0 +1,37 @@
+"""A log line as a value, and the dispatch from events to lines.
+
+Knows no event and no renderer: `lines` and `message_lines` register how each event reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import singledispatch
+
+from qtrigger.events import Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One log line. `tag` is its short mark on a terminal, `details` are lines under it."""
+
+    event: str
+    level: int
+    text: str
+    tag: str = ""
+    function: str = ""
+    message_id: str = ""
+    fields: Mapping[str, object] = field(default_factory=dict)
+    details: str = ""
+
+
+@singledispatch
+def line_of(event: Event) -> Line:
+    """Return the line of an event. Raises TypeError for a value that is no event."""
+    raise TypeError(f"no line for {type(event).__name__}")
+
+
+def sentence(text: str) -> str:
+    """End a text with a full stop, unless it ends a sentence by itself."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."

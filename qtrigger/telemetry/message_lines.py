@@ -1,0 +1,151 @@
+"""How the events of messages read as log lines.
+
+Owns their public names, levels and texts; see `lines`.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from qtrigger.events import (
+    InvocationFinished,
+    InvocationStarted,
+    LeaseEnded,
+    LeaseRenewed,
+    MessageHandedBack,
+    MessagePoisoned,
+    SettlementFailed,
+    UserLog,
+)
+from qtrigger.telemetry.line import Line, line_of, sentence
+from qtrigger.telemetry.outcomes import describe_outcome
+
+DEBUG, INFO, WARNING, ERROR = logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR
+
+
+@line_of.register
+def _(event: InvocationStarted) -> Line:
+    return Line(
+        event="invocation.started",
+        level=DEBUG,
+        tag="start",
+        function=event.function,
+        message_id=event.message_id,
+        text=f"try {event.dequeue_count} from {event.queue}",
+        fields={
+            "queue": event.queue,
+            "invocation_id": event.invocation_id,
+            "dequeue_count": event.dequeue_count,
+        },
+    )
+
+
+@line_of.register
+def _(event: InvocationFinished) -> Line:
+    described = describe_outcome(event)
+    return Line(
+        event="invocation.finished",
+        level=described.level,
+        tag=described.tag,
+        function=event.function,
+        message_id=event.message_id,
+        text=described.text,
+        details=described.details,
+        fields={
+            "queue": event.queue,
+            "invocation_id": event.invocation_id,
+            "dequeue_count": event.dequeue_count,
+            "outcome": described.outcome,
+            "disposition": event.disposition,
+            "duration_ms": round(event.duration_s * 1000, 3),
+            "waited_ms": round(event.waited_s * 1000, 3),
+            **described.error_fields,
+        },
+    )
+
+
+@line_of.register
+def _(event: MessagePoisoned) -> Line:
+    tries = f"try {event.dequeue_count}/{event.max_dequeue_count}"
+    where = f"moved to {event.poison_queue}" if event.poison_queue else "left where it is"
+    why = f": {event.detail}" if event.detail else ""
+    return Line(
+        event="message.poisoned" if event.poison_queue else "message.abandoned",
+        level=WARNING,
+        tag="POISON",
+        function=event.function,
+        message_id=event.message_id,
+        text=f"{tries}  {where} ({event.reason}){why}",
+        fields={
+            "queue": event.queue,
+            "poison_queue": event.poison_queue,
+            "invocation_id": event.invocation_id,
+            "dequeue_count": event.dequeue_count,
+            "reason": event.reason,
+        },
+    )
+
+
+@line_of.register
+def _(event: MessageHandedBack) -> Line:
+    return Line(
+        event="message.handed_back",
+        level=DEBUG,
+        tag="back",
+        function=event.function,
+        message_id=event.message_id,
+        text=f"to {event.queue}: it came while stopping",
+        fields={"queue": event.queue},
+    )
+
+
+@line_of.register
+def _(event: LeaseRenewed) -> Line:
+    return Line(
+        event="lease.renewed",
+        level=DEBUG,
+        tag="lease",
+        function=event.function,
+        message_id=event.message_id,
+        text=f"renewed for {event.lease_s:g} s",
+        fields={"queue": event.queue},
+    )
+
+
+@line_of.register
+def _(event: LeaseEnded) -> Line:
+    return Line(
+        event="lease.lost",
+        level=WARNING,
+        tag="LEASE",
+        function=event.function,
+        message_id=event.message_id,
+        text=f"no longer ours: {event.detail}",
+        fields={"queue": event.queue},
+    )
+
+
+@line_of.register
+def _(event: SettlementFailed) -> Line:
+    return Line(
+        event="settlement.failed",
+        level=ERROR,
+        tag="SETTLE",
+        function=event.function,
+        message_id=event.message_id,
+        text=f"could not be {event.disposition}: {sentence(event.message)} {event.hint}",
+        fields={"queue": event.queue, "disposition": event.disposition},
+    )
+
+
+@line_of.register
+def _(event: UserLog) -> Line:
+    return Line(
+        event="user.log",
+        level=event.level,
+        function=event.function,
+        message_id=event.message_id,
+        text=event.message,
+        fields={"logger": event.logger, "invocation_id": event.invocation_id},
+        details=event.error.traceback if event.error else "",
+    )
