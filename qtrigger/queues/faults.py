@@ -54,15 +54,15 @@ _BY_CODE: Mapping[str, tuple[type[QueueError], str]] = {
 _BY_STATUS: Mapping[int, tuple[type[QueueError], str]] = {404: _MISSING, 413: _TOO_LARGE}
 
 _WHY_DENIED = {
-    "AuthorizationFailure": "not allowed, or the account's network rules keep this machine out",
+    "AuthorizationFailure": "{right}, or the account's network rules keep this machine out",
     "AuthorizationSourceIPMismatch": "the SAS is not for this machine's address",
     "AuthorizationProtocolMismatch": "the SAS is for https only",
     "AuthorizationServiceMismatch": "the SAS is not for the queue service (ss=q)",
     "AuthorizationResourceTypeMismatch": "the SAS is not for this type of resource (srt=sco)",
     "KeyBasedAuthenticationNotPermitted": "the account takes no keys; use an identity",
     "AccountIsDisabled": "the account is disabled",
-    "AuthorizationPermissionMismatch": "",
-    "InsufficientAccountPermissions": "",
+    "AuthorizationPermissionMismatch": "{right}",
+    "InsufficientAccountPermissions": "{right}",
 }
 
 
@@ -176,7 +176,7 @@ def _denied(attempt: Attempt, response: Response, code: str, now: datetime) -> s
     why = _WHY_DENIED.get(code)
     if why is None:
         return f"{text}: {_unaccepted(attempt.account)}{_skew_hint(response, now)}"
-    return f"{text}: {why or _missing_right(attempt)}"
+    return f"{text}: {why.format(right=_missing_right(attempt))}"
 
 
 def _unaccepted(account: Account) -> str:

@@ -145,6 +145,15 @@ def test_a_missing_right_is_named_with_its_operation(
     assert "s3cret" not in by_sas
 
 
+def test_a_refusal_that_may_come_from_network_rules_says_both() -> None:
+    identity = attempt(wire.PUT_MESSAGE, Identity(kind="default"))
+
+    text = str(from_response(identity, answer(403, "AuthorizationFailure"), NOW))
+
+    assert "needs the role 'Storage Queue Data Message Sender'" in text
+    assert "network rules" in text
+
+
 @pytest.mark.parametrize(
     ("credential", "hint"),
     [
