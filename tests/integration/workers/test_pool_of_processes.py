@@ -1,0 +1,93 @@
+"""The pool with real worker processes: nothing is lost beside a crash, nothing is left over."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+import pytest
+
+from qtrigger.clock import SystemClock
+from qtrigger.events import UserLog, WorkerEnded, WorkerStarted
+from qtrigger.invocation import Interrupted, Succeeded, WorkerLost
+from qtrigger.workers.pool import WorkerPool
+from tests.integration.workers.support import Workshop, invocation, outcome, write_function
+
+CODE = """
+    import asyncio, os
+
+    async def main(msg: str):
+        if msg == "crash":
+            os._exit(3)
+        if msg == "wait":
+            print("waiting", flush=True)
+            await asyncio.Event().wait()
+"""
+
+
+def pool_of(workshop: Workshop, size: int) -> WorkerPool:
+    return WorkerPool(size=size, make=workshop.make, clock=SystemClock(), events=workshop.probe)
+
+
+async def test_work_goes_on_beside_and_after_a_crash(workshop: Workshop) -> None:
+    pool = pool_of(workshop, 2)
+    await pool.start([write_function(workshop.root, "works", CODE)])
+    for _ in range(2):
+        await pool.invoke(invocation("works"))
+
+    crash = asyncio.create_task(pool.invoke(invocation("works", "crash")))
+    others = [asyncio.create_task(pool.invoke(invocation("works"))) for _ in range(40)]
+
+    assert isinstance(outcome(await crash), WorkerLost)
+    kinds = [type(outcome(ran)) for ran in await asyncio.gather(*others)]
+    assert set(kinds) <= {Succeeded, WorkerLost}
+    await workshop.probe.wait_for(WorkerStarted, count=3)
+    assert outcome(await pool.invoke(invocation("works"))) == Succeeded()
+    await pool.stop(0.0)
+
+
+async def test_a_stopped_pool_leaves_no_process(workshop: Workshop) -> None:
+    pool = pool_of(workshop, 3)
+    await pool.start([write_function(workshop.root, "works", CODE)])
+    runs = [asyncio.create_task(pool.invoke(invocation("works", "wait"))) for _ in range(6)]
+    await workshop.probe.wait_for(UserLog, count=6, where=lambda e: e.message == "waiting")
+    pids = [event.pid for event in workshop.probe.of(WorkerStarted)]
+
+    await pool.stop(0.05)
+
+    assert {outcome(run.result()) for run in runs} == {Interrupted()}
+    assert len(workshop.probe.of(WorkerEnded)) == 3
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+async def test_a_crash_at_import_stops_that_function_alone(workshop: Workshop) -> None:
+    good = write_function(workshop.root, "good", CODE)
+    bad = write_function(workshop.root, "bad", "import ctypes; ctypes.string_at(0)")
+    pool = pool_of(workshop, 1)
+
+    loaded = await pool.start([bad, good])
+
+    assert list(loaded.failures) == ["bad"]
+    assert "signal 11 (SIGSEGV)" in loaded.failures["bad"].message
+    assert outcome(await pool.invoke(invocation("good"))) == Succeeded()
+    await pool.stop(1.0)
+
+
+async def test_an_import_that_recovers_on_the_fourth_try_is_loaded(workshop: Workshop) -> None:
+    code = """
+        import os
+        with open("tries", "a") as file:
+            file.write("x")
+        if os.path.getsize("tries") < 4:
+            os._exit(1)
+
+        def main(msg: str): pass
+    """
+    pool = pool_of(workshop, 1)
+
+    loaded = await pool.start([write_function(workshop.root, "flaky", code)])
+
+    assert loaded.failures == {}
+    await pool.stop(1.0)
