@@ -65,9 +65,11 @@ class Supervisor:
         """Run to the end. Raises QtriggerError when the first host cannot be started."""
         began = self._clock.monotonic()
         with self._signals():
-            host = await self._start_host()
-            host = await self._watch(host)
-            left = await self._stop_host(host, self._reason)
+            host = await self._start()
+            left = 0
+            if host is not None:
+                host = await self._watch(host)
+                left = await self._stop_host(host, self._reason)
             left += sum(await asyncio.gather(*self._retiring))
         self._sink.emit(
             HostStopped(
@@ -78,6 +80,19 @@ class Supervisor:
             )
         )
         return ExitCode.PARTLY if left else ExitCode.OK
+
+    async def _start(self) -> Host | None:
+        """Start a host; None when a stop is asked for before it is up."""
+        starting = asyncio.ensure_future(self._start_host())
+        stop = asyncio.ensure_future(self._stop.wait())
+        await asyncio.wait({starting, stop}, return_when=asyncio.FIRST_COMPLETED)
+        stop.cancel()
+        if not starting.done():
+            starting.cancel()
+            await asyncio.wait({starting})
+            if starting.cancelled() or starting.exception() is not None:
+                return None
+        return starting.result()
 
     async def _watch(self, host: Host) -> Host:
         """Wait for a reason to end, reloading on the way; return the host that is then live."""
@@ -110,9 +125,11 @@ class Supervisor:
 
     async def _replace(self, old: Host) -> Host:
         try:
-            new = await self._start_host()
+            new = await self._start()
         except QtriggerError as error:
             self._sink.emit(ReloadRejected(message=str(error)))
+            return old
+        if new is None:
             return old
         retiring = asyncio.create_task(self._stop_host(old, "reload"), name="retiring host")
         self._retiring.add(retiring)

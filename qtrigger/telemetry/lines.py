@@ -121,7 +121,7 @@ def _(event: PollFinished) -> Line:
 
 @line_of.register
 def _(event: QueueStateChanged) -> Line:
-    level = {"ok": INFO, "missing": WARNING, "unavailable": WARNING}.get(event.state, ERROR)
+    level = {"ok": INFO, "missing": INFO, "unavailable": WARNING}.get(event.state, ERROR)
     again = f" Next try in {event.next_try_s:.1f} s." if event.state != "ok" else ""
     text = event.message or f"queue {event.queue!r} is there and answers"
     return Line(

@@ -301,3 +301,21 @@ async def test_a_reload_that_cannot_be_done_changes_nothing() -> None:
     assert house.service.peek_all("quick") == []
     supervisor.request_stop("SIGTERM")
     assert await house.clock.run(task) is ExitCode.OK
+
+
+async def test_a_stop_request_while_starting_ends_the_start() -> None:
+    house = House({"quick": quick})
+    ended: list[str] = []
+
+    async def start() -> Host:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("start")
+        raise AssertionError
+
+    supervisor = house.supervisor(start=start)
+    house.clock.call_later(1.0, lambda: supervisor.request_stop("SIGTERM"))
+
+    assert await house.clock.run(supervisor.run()) is ExitCode.OK
+    assert ended == ["start"]
