@@ -61,7 +61,8 @@ class AiohttpTransport:
                     status=answer.status, headers=answer.headers, body=await _read(answer)
                 )
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
-            raise self._no_answer(error, timeout_s) from error
+            # No chain: the library's errors can hold the whole address, and so a signature.
+            raise self._no_answer(error, timeout_s) from None
 
     async def close(self) -> None:
         """See `Transport`."""
@@ -86,7 +87,7 @@ class AiohttpTransport:
                     ssl=ssl.create_default_context() if secure else True,
                 ),
                 # The deadline is the clock's, over the whole exchange.
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
+                timeout=aiohttp.ClientTimeout(total=None),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 # A compressed answer could grow past any bound while it is unpacked.
                 auto_decompress=False,
@@ -103,10 +104,12 @@ class AiohttpTransport:
                 reason, detail = Silence.TIMED_OUT, f"{timeout_s:g} s"
             case aiohttp.ClientConnectorCertificateError():
                 reason = Silence.UNTRUSTED
-            case aiohttp.ClientConnectorDNSError() | aiohttp.InvalidURL():
-                reason, detail = Silence.UNKNOWN_HOST, ""
             case aiohttp.ClientProxyConnectionError() | aiohttp.ClientHttpProxyError():
                 reason, detail = Silence.PROXY, f"{_bare(self._proxy)}: {_reason(error)}"
+            case aiohttp.ClientConnectorDNSError() if self._proxy is not None:
+                reason, detail = Silence.PROXY, f"{_bare(self._proxy)}: its name is not known"
+            case aiohttp.ClientConnectorDNSError() | aiohttp.InvalidURL():
+                reason, detail = Silence.UNKNOWN_HOST, ""
             case aiohttp.ClientConnectorSSLError():
                 reason = Silence.NO_TLS
             case aiohttp.ClientConnectorError():

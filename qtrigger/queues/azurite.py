@@ -125,7 +125,7 @@ async def _start(azurite: Azurite, project_root: Path, port: int, clock: Clock) 
         if port and (running := _already_there(port, await probe(port, clock))):
             return running
         raise EmulatorError(
-            f"{error}. Its log is {folder.path / 'azurite.log'}; "
+            f"{error}. It is {azurite.main}, its log is {folder.path / 'azurite.log'}; "
             "--emulator builtin does without Azurite"
         ) from error
     except BaseException:

@@ -21,6 +21,8 @@ FETCH_TIMEOUT_S = 10.0
 # After a refresh that failed while the old token still holds.
 RETRY_REFRESH_S = 30.0
 
+_CLOSED = "the connection has been closed"
+
 
 async def _build_aside(identity: Identity) -> TokenCredential:
     # The import alone would hold up every lease of the process.
@@ -44,6 +46,7 @@ class IdentityTokens:
         self._token: Token | None = None
         self._refresh_at = 0.0
         self._fetching: asyncio.Task[Token | QueueError] | None = None
+        self._closed = False
 
     async def get(self) -> str:
         """A token good for now.
@@ -51,6 +54,8 @@ class IdentityTokens:
         Raises AccessDenied when the identity gets none, QueueUnavailable when its issuer does
         not answer within ten seconds. Callers at the same moment share one fetch.
         """
+        if self._closed:
+            raise QueueUnavailable(_CLOSED)
         token = self._token
         if token is not None and self._clock.monotonic() < self._refresh_at:
             return token.token
@@ -67,6 +72,7 @@ class IdentityTokens:
 
     async def close(self) -> None:
         """Stop fetching and end the credential's connections."""
+        self._closed = True
         if self._fetching is not None:
             self._fetching.cancel()
             await asyncio.wait([self._fetching])
@@ -97,7 +103,7 @@ class IdentityTokens:
             )
         except asyncio.CancelledError:
             # By `close` alone; an answer, since those who wait for one were not cancelled.
-            return QueueUnavailable("the connection has been closed while a token was fetched")
+            return QueueUnavailable(_CLOSED)
         except Exception as error:  # noqa: BLE001 - the SDK's own tree is not to be imported here
             return self._classified(error)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import traceback
+import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -222,10 +224,26 @@ async def test_a_server_without_tls_is_called_so() -> None:
             await queue.receive(1, 30)
 
 
+async def test_no_printed_chain_of_errors_shows_the_signature() -> None:
+    async def babbling(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        writer.write(b"SSH-2.0\r\n")
+
+    signature = uuid.uuid4().hex  # not to be found in the printed lines of this test itself
+    async with listening(babbling) as port:
+        transport = AiohttpTransport(f"http://127.0.0.1:{port}", SystemClock())
+        with pytest.raises(NoAnswer) as failure:
+            await transport.request("GET", f"/orders?sig={signature}", {}, b"", 5)
+        await transport.close()
+
+    assert signature not in "".join(traceback.format_exception(failure.value))
+
+
 @pytest.mark.parametrize(
     ("proxy", "says"),
     [
         ("http://user:pa55@127.0.0.1:1", "127.0.0.1:1: "),
+        ("http://user:pa55@proxy.invalid:3128", "proxy.invalid:3128: its name is not known"),
         ("socks5://user:pa55@127.0.0.1:1", "127.0.0.1:1: no HTTP proxy"),
     ],
 )

@@ -175,6 +175,8 @@ async def test_closing_ends_a_fetch_under_way(tokens: IdentityTokens, issuer: Is
     assert issuer.closed
     with pytest.raises(QueueUnavailable, match="closed"):
         await waiting
+    with pytest.raises(QueueUnavailable, match="closed"):
+        await tokens.get()
 
 
 @pytest.mark.parametrize(
