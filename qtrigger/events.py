@@ -170,6 +170,17 @@ class LeaseRenewed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RenewalFailed:
+    """A renewal did not succeed and is tried again; `refused` when a right is missing."""
+
+    function: str
+    queue: str
+    message_id: str
+    message: str
+    refused: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseEnded:
     """The message is no longer ours although it was not settled."""
 
@@ -263,6 +274,7 @@ Event = (
     | MessagePoisoned
     | MessageHandedBack
     | LeaseRenewed
+    | RenewalFailed
     | LeaseEnded
     | SettlementFailed
     | WorkerStarted

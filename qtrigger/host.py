@@ -75,9 +75,12 @@ class Host:
         function is known to load: a function that cannot run is not polled at all.
         """
         began = self._clock.monotonic()
-        loaded = await self._load()
-        self.failures = loaded.failures
-        self.listeners = tuple(self._assembly.listener(each) for each in self._runnable())
+        try:
+            self.failures = (await self._load()).failures
+            self.listeners = tuple(self._assembly.listener(each) for each in self._runnable())
+        except BaseException:
+            await self._close()
+            raise
         self._polling = {_start_polling(listener) for listener in self.listeners}
         self._sink.emit(
             HostReady(
@@ -110,25 +113,31 @@ class Host:
         self._sink.emit(HostStopping(reason=reason, running=self.running, up_to_s=up_to_s))
         for listener in self.listeners:
             listener.stop_polling()
-        await self._drained(up_to_s, at_once)
-        await self._workers.stop(0.0)
-        await self._drained(RELEASE_TIMEOUT_S, asyncio.Event())
-        left = sum(listener.unsettled for listener in self.listeners)
-        for listener in self.listeners:
-            listener.cancel()
-        for task in self._polling:
-            task.cancel()
-        if self._polling:
-            await asyncio.wait(set(self._polling))
-        await self._services.close()
-        return left
+        try:
+            await self._drained(up_to_s, at_once)
+        finally:
+            await self._close()
+        return sum(listener.stranded for listener in self.listeners)
+
+    async def _close(self) -> None:
+        """Interrupt what runs, hand it back, and end; each step whatever became of the others."""
+        never = asyncio.Event()
+        try:
+            await self._workers.stop(0.0)
+        finally:
+            try:
+                await self._drained(RELEASE_TIMEOUT_S, never)
+                for listener in self.listeners:
+                    listener.cancel()
+                for task in self._polling:
+                    task.cancel()
+                await self._drained(RELEASE_TIMEOUT_S, never)
+            finally:
+                await self._services.close()
 
     async def _drained(self, up_to_s: float, at_once: asyncio.Event) -> None:
         """Wait until every listener is done, the time is up, or `at_once` is set."""
-        unfinished = {task for task in self._polling if not task.done()}
-        if not unfinished:
-            return
-        finished = asyncio.ensure_future(asyncio.wait(unfinished))
+        finished = asyncio.ensure_future(self._finished())
         forced = asyncio.ensure_future(at_once.wait())
         try:
             async with self._clock.timeout(up_to_s):
@@ -138,6 +147,13 @@ class Host:
         finally:
             finished.cancel()
             forced.cancel()
+
+    async def _finished(self) -> None:
+        """Wait until nothing polls any more, then for every message's end."""
+        if polling := {task for task in self._polling if not task.done()}:
+            await asyncio.wait(polling)
+        for listener in self.listeners:
+            await listener.settled()
 
     async def _load(self) -> Loaded:
         specs = [

@@ -8,7 +8,7 @@ is no longer ours.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from typing import Protocol
 
 from qtrigger.backoff import RenewalPacing
 from qtrigger.clock import Clock, Timer
@@ -16,11 +16,25 @@ from qtrigger.errors import LeaseLostError, QueueError, QueueMissing
 from qtrigger.queues.client import QueueClient, QueueMessage
 
 
+class LeaseWatcher(Protocol):
+    """Who wants to hear how a lease goes."""
+
+    def renewed(self, message: QueueMessage, lease_s: float) -> None:
+        """The message is ours for `lease_s` seconds more."""
+
+    def not_renewed(self, message: QueueMessage, error: QueueError) -> None:
+        """A renewal failed and will be tried again."""
+
+    def lost(self, message: QueueMessage, reason: str) -> None:
+        """The message is no longer ours."""
+
+
 class Lease:
     """The right to one message, from its receipt to its end.
 
     `expires_at` is the moment, on the monotonic clock, until which the message is surely hidden
-    from others: counted from before the request, so it is never too late.
+    from others: counted from before the request, so it is never too late. `settled` says that
+    the service has taken a delete or a release.
     """
 
     def __init__(
@@ -43,17 +57,22 @@ class Lease:
         self._timer: Timer | None = None
         self._renewal: asyncio.Task[None] | None = None
         self._over = False
-        self._renewed: Callable[[], None] = _nothing
-        self._lost: Callable[[str], None] = _ignore
+        self.settled = False
+        self._watcher: LeaseWatcher | None = None
 
     @property
     def lost(self) -> bool:
         """Whether the service has said that the message is no longer ours."""
         return bool(self.lost_because)
 
-    def keep(self, *, renewed: Callable[[], None], lost: Callable[[str], None]) -> None:
-        """Begin to renew, and tell of each renewal and of the loss."""
-        self._renewed, self._lost = renewed, lost
+    @property
+    def over(self) -> bool:
+        """Whether settling has begun, or the lease was let go: it is renewed no more."""
+        return self._over
+
+    def keep(self, watcher: LeaseWatcher) -> None:
+        """Begin to renew, and tell `watcher` how it goes."""
+        self._watcher = watcher
         age_s = self._lease_s - (self.expires_at - self._clock.monotonic())
         self._schedule(self._pacing.next(renewed=True) - age_s)
 
@@ -61,6 +80,7 @@ class Lease:
         """Remove the message for good. Raises the `QueueError` family; may be called again."""
         await self._stop_renewing()
         await self._queue.delete(self.message.id, self._receipt)
+        self.settled = True
 
     async def release(self, after_s: float, text: str | None = None) -> None:
         """Let the message be seen again in `after_s` seconds, with another text if one is given.
@@ -70,6 +90,7 @@ class Lease:
         await self._stop_renewing()
         receipt = await self._queue.update(self.message.id, self._receipt, after_s, text)
         self._receipt = receipt.pop_receipt
+        self.settled = True
 
     def let_go(self) -> None:
         """Renew no more; unless it was settled, the message comes back when the lease ends."""
@@ -92,28 +113,23 @@ class Lease:
             receipt = await self._queue.update(self.message.id, self._receipt, self._lease_s)
         except (LeaseLostError, QueueMissing) as error:
             self.lost_because = str(error)
-            self._lost(self.lost_because)
+            if self._watcher is not None:
+                self._watcher.lost(self.message, self.lost_because)
             return
-        except QueueError:
-            # Whatever else went wrong, a later try may still come in time; a refusal for want
-            # of rights is told by the settlement, which needs the same right.
+        except QueueError as error:
+            # Whatever went wrong, a later try may still come in time.
             self._schedule(self._pacing.next(renewed=False))
+            if self._watcher is not None:
+                self._watcher.not_renewed(self.message, error)
             return
         self._receipt = receipt.pop_receipt
         self.expires_at = asked_at + self._lease_s
-        self._renewed()
         self._schedule(self._pacing.next(renewed=True))
+        if self._watcher is not None:
+            self._watcher.renewed(self.message, self._lease_s)
 
     async def _stop_renewing(self) -> None:
         """Cancel the next renewal and wait for one under way: its answer holds our receipt."""
         self.let_go()
         if self._renewal is not None and not self._renewal.done():
             await asyncio.wait([self._renewal])
-
-
-def _nothing() -> None:
-    """Stand in until `keep` names somebody to tell."""
-
-
-def _ignore(_reason: str) -> None:
-    """Stand in until `keep` names somebody to tell."""

@@ -7,11 +7,13 @@ give the slot to another message while this one is still being settled.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import uuid
 from collections.abc import Awaitable, Callable
 
 from qtrigger.clock import Clock
-from qtrigger.errors import QtriggerError
+from qtrigger.errors import QtriggerError, QueueError
 from qtrigger.events import EventSink
 from qtrigger.invocation import (
     ErrorDetail,
@@ -43,6 +45,9 @@ from qtrigger.settlement import (
     decide,
     refused_on_arrival,
 )
+
+# What a message whose way is cut short gets to be handed back.
+RELEASE_TIMEOUT_S = 2.0
 
 Run = Callable[[Invocation], Awaitable[Ran]]
 
@@ -92,14 +97,22 @@ class MessageLifecycle:
 
     async def process(self, lease: Lease, function_ended: Callable[[], None]) -> None:
         """Run the function on the message and settle it; never raises a `QueueError`."""
-        message, reports = lease.message, self._reports
-        lease.keep(
-            renewed=lambda: reports.renewed(message, self.lease_s),
-            lost=lambda reason: reports.lease_ended(message, reason),
-        )
+        lease.keep(self._reports)
+        try:
+            await self._process(lease, function_ended)
+        except asyncio.CancelledError:
+            if not lease.over:
+                await self._release_in_time(lease)
+            raise
+        except Exception as error:
+            self._reports.defect(lease.message, error)
+            raise
+
+    async def _process(self, lease: Lease, function_ended: Callable[[], None]) -> None:
+        message = lease.message
         if refused_on_arrival(message.dequeue_count, self._policy):
             function_ended()
-            detail = "its tries before this one left no result here: a host died during each"
+            detail = "its tries before this one left no result: a host or a worker ended under them"
             await self._refuse(lease, "tries", detail)
             return
         encoding = self._function.options.message_encoding
@@ -113,15 +126,22 @@ class MessageLifecycle:
 
     async def hand_back(self, lease: Lease) -> None:
         """Release a message that was received too late to be started."""
-        settled = await self._settle(lease, Release(after_s=0.0))
-        if settled.error is None:
+        await self._settle(lease, Release(after_s=0.0))
+        if lease.settled:
+            self._reports.handed_back(lease.message)
+
+    async def _release_in_time(self, lease: Lease) -> None:
+        """Hand a message back whose way is cut short, if the service lets us at once."""
+        with contextlib.suppress(QueueError, TimeoutError):
+            async with self._clock.timeout(RELEASE_TIMEOUT_S):
+                await lease.release(0.0)
             self._reports.handed_back(lease.message)
 
     async def _refuse(self, lease: Lease, reason: str, detail: str) -> None:
         """End a message that never runs; without a poison queue it is left alone."""
         has_poison = self._settlement.poison is not None
         settled = await self._settle(lease, Poison(reason=reason) if has_poison else Abandon())
-        if settled.error is None:
+        if settled.copied or not has_poison:
             self._reports.poisoned(lease.message, reason, detail, "")
 
     async def _invoke(
@@ -174,7 +194,7 @@ class MessageLifecycle:
             duration_s=duration_s,
             waited_s=waited_s,
         )
-        if isinstance(disposition, Poison) and settled.error is None:
+        if isinstance(disposition, Poison) and settled.copied:
             detail = outcome.reason if isinstance(outcome, Rejected) else ""
             self._reports.poisoned(lease.message, disposition.reason, detail, invocation.id)
 

@@ -58,9 +58,9 @@ class _Slot:
 class Listener:
     """Polls one function's queue and starts what it finds.
 
-    At most `batchSize + newBatchThreshold` messages are in processing, and at most `batchSize`
-    more are being settled: a batch is asked for only when there is room for all of it. `changed`
-    is called after each poll and each message's end.
+    At most `batchSize + newBatchThreshold` messages are in processing: a batch is asked for only
+    when there is room for all of it, and while no more than `batchSize` are being settled.
+    `changed` is called after each poll and each message's end.
     """
 
     def __init__(
@@ -91,6 +91,7 @@ class Listener:
         self._woken = asyncio.Event()
         self._message_moved = asyncio.Event()
         self._told_cause = ""
+        self.stranded = 0
         self.polled = asyncio.Event()
         self.active_at = clock.monotonic()
 
@@ -120,20 +121,17 @@ class Listener:
         self._message_moved.set()
 
     async def run(self) -> None:
-        """Poll until told to stop, then wait for every message's end."""
-        try:
-            while not self._stopping:
-                # A wake-up that comes while a poll is under way ends the wait after it.
-                self._woken.clear()
-                wait_s = await self._poll()
-                self.polled.set()
-                self._changed()
-                if wait_s is None:
-                    await self._wait_for_room()
-                else:
-                    await self._clock.wait(self._woken, wait_s)
-        finally:
-            await self.settled()
+        """Poll until told to stop; messages may still be on their way then, see `settled`."""
+        while not self._stopping:
+            # A wake-up that comes while a poll is under way ends the wait after it.
+            self._woken.clear()
+            wait_s = await self._poll()
+            self.polled.set()
+            self._changed()
+            if wait_s is None:
+                await self._wait_for_room()
+            else:
+                await self._clock.wait(self._woken, wait_s)
 
     async def settled(self) -> None:
         """Wait until every message taken so far has reached its end."""
@@ -141,7 +139,10 @@ class Listener:
             await asyncio.wait(set(self._tasks))
 
     def cancel(self) -> None:
-        """Give up on what is still unsettled; its messages come back when their leases end."""
+        """Give up on what is still unsettled: handed back if the service takes it at once.
+
+        `stranded` counts the messages that it did not take; they come back when their leases end.
+        """
         for task in self._tasks:
             task.cancel()
 
@@ -172,20 +173,20 @@ class Listener:
     async def _receive(self) -> int:
         asked_at = self._clock.monotonic()
         messages = await self.queue.receive(self._options.batch_size, self._lifecycle.lease_s)
-        took_s = self._clock.monotonic() - asked_at
+        answered_at = self._clock.monotonic()
+        for message in messages:
+            self._begin(self._lifecycle.lease(message, asked_at))
+        if messages:
+            self._found_since_wait = True
+            self.active_at = answered_at
         self._sink.emit(
             PollFinished(
                 function=self.function,
                 queue=self.queue.name,
                 found=len(messages),
-                took_s=took_s,
+                took_s=answered_at - asked_at,
             )
         )
-        if messages:
-            self._found_since_wait = True
-            self.active_at = self._clock.monotonic()
-        for message in messages:
-            self._begin(self._lifecycle.lease(message, asked_at))
         return len(messages)
 
     def _begin(self, lease: Lease) -> None:
@@ -213,6 +214,8 @@ class Listener:
         lease.let_go()
         if slot is not None:
             slot.free()
+        if task.cancelled() and not lease.settled:
+            self.stranded += 1
         self._tasks.discard(task)
         self.active_at = self._clock.monotonic()
         self._message_moved.set()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from qtrigger.errors import AccessDenied, QueueError
 from qtrigger.events import (
     EventSink,
     InvocationFinished,
@@ -15,6 +16,7 @@ from qtrigger.events import (
     LeaseRenewed,
     MessageHandedBack,
     MessagePoisoned,
+    RenewalFailed,
     SettlementFailed,
 )
 from qtrigger.invocation import Invocation, Outcome
@@ -77,7 +79,7 @@ class MessageReports:
                 duration_s=duration_s,
                 waited_s=waited_s,
                 outcome=outcome,
-                disposition=disposition_name(disposition),
+                disposition=disposition_name(Drop() if settled.gone else disposition),
                 retry_after_s=_returns_after(disposition),
                 settled=settled.error is None,
             )
@@ -113,7 +115,32 @@ class MessageReports:
             )
         )
 
-    def lease_ended(self, message: QueueMessage, detail: str) -> None:
+    def not_renewed(self, message: QueueMessage, error: QueueError) -> None:
+        """A renewal failed; the next try comes sooner."""
+        self.sink.emit(
+            RenewalFailed(
+                function=self.function,
+                queue=self.queue,
+                message_id=message.id,
+                message=str(error),
+                refused=isinstance(error, AccessDenied),
+            )
+        )
+
+    def defect(self, message: QueueMessage, error: Exception) -> None:
+        """A defect of ours ended a message's way; it is left to its lease."""
+        self.sink.emit(
+            SettlementFailed(
+                function=self.function,
+                queue=self.queue,
+                message_id=message.id,
+                disposition="settled",
+                message=f"a defect of qtrigger: {type(error).__name__}: {error}",
+                hint="The message comes back by itself when its lease ends.",
+            )
+        )
+
+    def lost(self, message: QueueMessage, detail: str) -> None:
         """A message is no longer ours, without having been settled."""
         self.sink.emit(
             LeaseEnded(
@@ -135,7 +162,7 @@ class MessageReports:
                 )
             )
         elif settled.gone and not lease.lost:
-            self.lease_ended(
+            self.lost(
                 lease.message,
                 f"{settled.gone} Another consumer has taken the message, or the function itself "
                 "updated or deleted it.",

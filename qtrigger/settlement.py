@@ -135,11 +135,13 @@ def refused_on_arrival(dequeue_count: int, policy: TriesPolicy) -> bool:
 class Settled:
     """How carrying out went: `error` is None when the service took it.
 
-    `gone` says that the message was no longer ours when we came to settle it.
+    `gone` says why the message was no longer ours when we came to settle it; `copied` that a
+    copy of it stands in the poison queue.
     """
 
     error: QueueError | None = None
     gone: str = ""
+    copied: bool = False
 
 
 class Settlement:
@@ -153,6 +155,7 @@ class Settlement:
 
     async def carry_out(self, disposition: Disposition, lease: Lease) -> Settled:
         """Do it, trying again as long as the lease lasts; never raises a `QueueError`."""
+        copied = False
         try:
             match disposition:
                 case Ack():
@@ -160,32 +163,38 @@ class Settlement:
                 case Retry(after_s=after_s) | Release(after_s=after_s):
                     await self._persist(lambda: lease.release(after_s), lease)
                 case Poison():
-                    await self._move_to_poison(lease)
+                    copied = await self._copy_to_poison(lease)
+                    await self._remove_original(lease, copied=copied)
                 case Abandon() | Drop():
                     lease.let_go()
                 case _:
                     assert_never(disposition)
         except (LeaseLostError, QueueMissing) as error:
             # Somebody else has it, or it is gone: nothing is left to do, and nothing is wrong.
-            return Settled(gone=str(error))
+            return Settled(gone=str(error), copied=copied)
         except QueueError as error:
-            return Settled(error=error)
-        return Settled()
+            return Settled(error=error, copied=copied)
+        return Settled(copied=copied)
 
-    async def _move_to_poison(self, lease: Lease) -> None:
-        """Copy, then delete: a crash in between duplicates, and never loses.
+    async def _copy_to_poison(self, lease: Lease) -> bool:
+        """Copy first, delete afterwards: a crash in between duplicates, and never loses.
 
         The copy is the text as it stands on the wire, never decoded and encoded again, so a
         message of the largest size fits too; and it never expires.
         """
         poison = self.poison
         if poison is None:
-            lease.let_go()
-            return
+            return False
         if lease.message.id not in self._copied:
             await self._persist(lambda: _send(poison, lease.message.text), lease)
             self._remember_copy(lease.message.id)
             self._wakeups.wake(poison.address)
+        return True
+
+    async def _remove_original(self, lease: Lease, *, copied: bool) -> None:
+        if not copied:
+            lease.let_go()
+            return
         await self._persist(lease.delete, lease)
         self._copied.pop(lease.message.id, None)
 
@@ -202,10 +211,11 @@ class Settlement:
             try:
                 await request()
             except QueueUnavailable as error:
-                wait_s = max(pause_s, error.retry_after_s or 0.0)
-                if self._clock.monotonic() + wait_s >= lease.expires_at:
+                left_s = lease.expires_at - self._clock.monotonic()
+                if left_s <= pause_s:
                     raise
-                await self._clock.sleep(wait_s)
+                # However long a pause the service wishes, there is one more try in time.
+                await self._clock.sleep(min(max(pause_s, error.retry_after_s or 0.0), left_s / 2))
                 repeated = True
             except LeaseLostError as error:
                 if repeated and error.status == NOT_FOUND:
@@ -217,9 +227,16 @@ class Settlement:
 
 
 async def _send(poison: QueueClient, text: str) -> None:
-    """Put a copy there, making the queue when it is needed for the first time."""
+    """Put a copy there, making the queue when it is needed for the first time.
+
+    A poison queue that is missing even so is being deleted: that passes, and says nothing about
+    the message.
+    """
     try:
         await poison.send(text, ttl_s=NEVER_EXPIRES_S)
     except QueueMissing:
-        await poison.create()
-        await poison.send(text, ttl_s=NEVER_EXPIRES_S)
+        try:
+            await poison.create()
+            await poison.send(text, ttl_s=NEVER_EXPIRES_S)
+        except QueueMissing as error:
+            raise QueueUnavailable(str(error), status=error.status, code=error.code) from error

@@ -22,10 +22,10 @@ StartHost = Callable[[], Awaitable[Host]]
 class Supervisor:
     """Runs one host after another until the process is told to end.
 
-        `start_host` loads the project anew and returns a host that already polls; it raises a
-        `QtriggerError` when that cannot be done. The first stop request drains, the second one
+    `start_host` loads the project anew and returns a host that already polls; it raises a
+    `QtriggerError` when that cannot be done. The first stop request drains, the second one
     releases and leaves at once; a reload starts the new host before the old one stops.
-        `counts` gives the closing counts.
+    `counts` gives the closing counts.
     """
 
     def __init__(
@@ -48,6 +48,7 @@ class Supervisor:
         self._stop = asyncio.Event()
         self._at_once = asyncio.Event()
         self._reload = asyncio.Event()
+        self._host: Host | None = None
         self._retiring: set[asyncio.Task[int]] = set()
 
     def request_stop(self, reason: str) -> None:
@@ -62,24 +63,35 @@ class Supervisor:
         self._reload.set()
 
     async def run(self) -> ExitCode:
-        """Run to the end. Raises QtriggerError when the first host cannot be started."""
+        """Run to the end. Raises QtriggerError when the first host cannot be started.
+
+        Whatever ends the run, a live host is drained, and a defect of ours is raised after that.
+        """
         began = self._clock.monotonic()
         with self._signals():
-            host = await self._start()
-            left = 0
-            if host is not None:
-                host = await self._watch(host)
-                left = await self._stop_host(host, self._reason)
-            left += sum(await asyncio.gather(*self._retiring))
-        self._sink.emit(
-            HostStopped(
-                reason=self._reason,
-                counts=self._counts(),
-                unsettled=left,
-                after_s=self._clock.monotonic() - began,
-            )
-        )
+            self._host = await self._start()
+            try:
+                await self._watch()
+            finally:
+                left = await self._stop_all()
+                self._sink.emit(
+                    HostStopped(
+                        reason=self._reason or "a defect",
+                        counts=self._counts(),
+                        unsettled=left,
+                        after_s=self._clock.monotonic() - began,
+                    )
+                )
         return ExitCode.PARTLY if left else ExitCode.OK
+
+    async def _stop_all(self) -> int:
+        """Stop the live host, wait for retiring ones; return how many messages are stranded."""
+        hosts = [self._stop_host(self._host, self._reason)] if self._host is not None else []
+        ends = await asyncio.gather(*hosts, *self._retiring, return_exceptions=True)
+        for end in ends:
+            if isinstance(end, BaseException):
+                self._tell_defect("a host could not be stopped", end)
+        return sum(end for end in ends if isinstance(end, int))
 
     async def _start(self) -> Host | None:
         """Start a host; None when a stop is asked for before it is up."""
@@ -90,20 +102,19 @@ class Supervisor:
         if not starting.done():
             starting.cancel()
             await asyncio.wait({starting})
-            if starting.cancelled() or starting.exception() is not None:
+            if starting.cancelled() or isinstance(starting.exception(), QtriggerError):
                 return None
         return starting.result()
 
-    async def _watch(self, host: Host) -> Host:
-        """Wait for a reason to end, reloading on the way; return the host that is then live."""
-        while not self._stop.is_set():
-            asked = await self._first_of(host)
+    async def _watch(self) -> None:
+        """Wait for a reason to end, reloading on the way."""
+        while self._host is not None and not self._stop.is_set():
+            asked = await self._first_of(self._host)
             if asked == "reload" and not self._stop.is_set():
                 self._reload.clear()
-                host = await self._replace(host)
+                await self._replace(self._host)
             elif asked == "idle":
                 self.request_stop("idle")
-        return host
 
     async def _first_of(self, host: Host) -> str:
         waits: dict[str, Coroutine[Any, Any, object]] = {
@@ -123,17 +134,24 @@ class Supervisor:
             for task in tasks:
                 task.cancel()
 
-    async def _replace(self, old: Host) -> Host:
+    async def _replace(self, old: Host) -> None:
+        """Swap hosts once the new one is ready; whatever goes wrong, the old one goes on."""
         try:
             new = await self._start()
         except QtriggerError as error:
             self._sink.emit(ReloadRejected(message=str(error)))
-            return old
-        if new is None:
-            return old
-        retiring = asyncio.create_task(self._stop_host(old, "reload"), name="retiring host")
-        self._retiring.add(retiring)
-        return new
+            return
+        except Exception as error:  # noqa: BLE001  # a defect must not end a healthy host
+            self._tell_defect("the project was not reloaded", error)
+            self._sink.emit(ReloadRejected(message=f"{type(error).__name__}: {error}"))
+            return
+        if new is not None:
+            retiring = asyncio.create_task(self._stop_host(old, "reload"), name="retiring host")
+            self._retiring.add(retiring)
+            self._host = new
+
+    def _tell_defect(self, message: str, error: BaseException) -> None:
+        asyncio.get_running_loop().call_exception_handler({"message": message, "exception": error})
 
     async def _stop_host(self, host: Host, reason: str) -> int:
         up_to_s = self._shutdown_timeout_s

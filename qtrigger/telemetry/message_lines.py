@@ -14,6 +14,7 @@ from qtrigger.events import (
     LeaseRenewed,
     MessageHandedBack,
     MessagePoisoned,
+    RenewalFailed,
     SettlementFailed,
     UserLog,
 )
@@ -109,6 +110,20 @@ def _(event: LeaseRenewed) -> Line:
         message_id=event.message_id,
         text=f"renewed for {event.lease_s:g} s",
         fields={"queue": event.queue},
+    )
+
+
+@line_of.register
+def _(event: RenewalFailed) -> Line:
+    hint = " The message will be run again when its lease ends." if event.refused else ""
+    return Line(
+        event="lease.not_renewed",
+        level=ERROR if event.refused else WARNING,
+        tag="LEASE",
+        function=event.function,
+        message_id=event.message_id,
+        text=f"not renewed, tried again soon: {sentence(event.message)}{hint}",
+        fields={"queue": event.queue, "refused": event.refused},
     )
 
 

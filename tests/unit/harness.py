@@ -100,6 +100,7 @@ class Bench:
         assert self._task is not None
         self.listener.stop_polling()
         await self.clock.run(self._task)
+        await self.clock.run(self.listener.settled())
 
     def left(self, queue: str | None = None) -> list[str]:
         """The texts on a queue, hidden ones too."""

@@ -27,9 +27,11 @@ from qtrigger.supervisor import Supervisor
 from qtrigger.testing.clock import ManualClock
 from qtrigger.testing.probe import Probe
 from qtrigger.workers.inline import InlineWorker
-from tests.unit.harness import definition
+from tests.unit.harness import definition, output
 
 TRIGGER = {"type": "queueTrigger", "direction": "in", "name": "msg", "queueName": "q"}
+
+RETURN = {"type": "queue", "direction": "out", "name": "$return", "queueName": "q"}
 
 Functions = dict[str, Callable[..., Any]]
 
@@ -47,12 +49,15 @@ class OwnConnection:
 class House:
     """A memory account, a manual clock, and hosts whose functions run in this process."""
 
-    def __init__(self, functions: Functions, *, disabled: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, functions: Functions, *, disabled: tuple[str, ...] = (), output: str = ""
+    ) -> None:
         self.clock = ManualClock()
         self.service = MemoryQueueService(self.clock)
         self.probe = Probe()
         self.functions = functions
         self.disabled = disabled
+        self.output = output
 
     def host(self) -> Host:
         worker = InlineWorker(self.functions, clock=self.clock)
@@ -91,8 +96,10 @@ class House:
     def _project(self) -> Project:
         definitions = [
             replace(
-                definition(name, name),
-                bindings=(TRIGGER,),
+                definition(
+                    name, name, outputs=(output("$return", self.output),) if self.output else ()
+                ),
+                bindings=(TRIGGER, RETURN) if self.output else (TRIGGER,),
                 disabled="setting X" if name in self.disabled else "",
             )
             for name in self.functions
@@ -319,3 +326,66 @@ async def test_a_stop_request_while_starting_ends_the_start() -> None:
 
     assert await house.clock.run(supervisor.run()) is ExitCode.OK
     assert ended == ["start"]
+
+
+async def test_a_message_whose_outputs_hang_is_handed_back_by_a_stop() -> None:
+    async def writes(msg: str) -> str:
+        return msg
+
+    house = House({"writes": writes}, output="receipts")
+    await house.put("writes", "a")
+    house.service.slow("send", 9000.0, times=None)
+    host = await house.start_host()
+    await house.clock.advance(1.0)
+
+    left = await house.clock.run(host.stop("SIGTERM", up_to_s=1.0, at_once=asyncio.Event()))
+
+    assert (left, house.service.counts("writes").visible) == (0, 1)
+    assert house.clock.monotonic() < 15.0
+
+
+async def test_a_defect_in_a_listener_drains_the_host_and_is_raised() -> None:
+    async def slow(msg: str) -> None:
+        await house.clock.sleep(20.0)
+
+    house = House({"slow": slow, "other": quick})
+    await house.put("slow", "a")
+    task = asyncio.ensure_future(house.supervisor().run())
+    await house.clock.advance(1.0)
+
+    house.service.fail("receive", LookupError("a defect"), queue="other")  # type: ignore[arg-type]
+    house.service.make("other")
+
+    with pytest.raises(LookupError, match="a defect"):
+        await house.clock.run(task)
+    assert house.service.peek_all("slow") == []
+    assert len(house.probe.of(HostStopped)) == 1
+
+
+async def test_a_defect_while_reloading_leaves_the_healthy_host_running() -> None:
+    house = House({"quick": quick})
+    await house.put("quick")
+    starts = [house.start_host]
+    told: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(
+        lambda _loop, context: told.append(context["message"])
+    )
+
+    async def start() -> Host:
+        if not starts:
+            raise RecursionError("a defect")
+        return await starts.pop()()
+
+    supervisor = house.supervisor(start=start)
+    task = asyncio.ensure_future(supervisor.run())
+    await house.clock.advance(1.0)
+
+    supervisor.request_reload()
+    await house.clock.advance(1.0)
+    await house.put("quick", "a")
+    await house.clock.advance(60.0)
+
+    assert len(house.probe.of(ReloadRejected)) == len(told) == 1
+    assert house.service.peek_all("quick") == []
+    supervisor.request_stop("SIGTERM")
+    assert await house.clock.run(task) is ExitCode.OK

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from qtrigger.errors import AccessDenied, QueueUnavailable
-from qtrigger.events import InvocationFinished, LeaseEnded, LeaseRenewed
+from qtrigger.events import InvocationFinished, LeaseEnded, LeaseRenewed, RenewalFailed
 from qtrigger.invocation import LeaseLost, Outcome, Succeeded, TriggerMessage
 from tests.unit.harness import Bench, Body
 
@@ -129,7 +129,22 @@ async def test_a_function_that_moved_its_own_visibility_is_warned_of_once() -> N
 
     (ended,) = bench.probe.of(LeaseEnded)
     assert "the function itself updated" in ended.detail
-    assert bench.probe.of(InvocationFinished)[0].disposition == "acked"
+    assert bench.probe.of(InvocationFinished)[0].disposition == "dropped"
+    await bench.stop()
+
+
+async def test_a_renewal_refused_for_want_of_a_right_is_told_at_its_first_try() -> None:
+    bench = slow_bench(900.0)
+    bench.service.fail("update", AccessDenied("may not update", status=403), times=None)
+    await bench.start("a")
+
+    await bench.clock.advance(301.0)
+
+    (told,) = bench.probe.of(RenewalFailed)
+    assert (told.refused, told.message) == (True, "may not update")
+    bench.service.mend()
+    await bench.clock.advance(700.0)
+    assert (bench.bodies, bench.left()) == ([b"a"], [])
     await bench.stop()
 
 

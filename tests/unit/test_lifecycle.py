@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from qtrigger.errors import AccessDenied, QueueError, QueueUnavailable
+from qtrigger.errors import AccessDenied, QueueError, QueueMissing, QueueUnavailable
 from qtrigger.events import (
     InvocationFinished,
     MessagePoisoned,
@@ -287,6 +287,32 @@ async def test_a_poison_copy_whose_original_stays_is_not_made_twice(
 
     assert bench.left("orders-poison") == ["a"]
     assert bench.left() == []
+    await bench.stop()
+
+
+async def test_a_poison_queue_that_is_being_deleted_delays_the_move_and_loses_nothing() -> None:
+    bench = Bench(fail, options=QueueOptions(message_encoding="none", max_dequeue_count=1))
+    deleting = QueueMissing("being deleted", status=409, code="QueueBeingDeleted")
+    bench.service.fail("create", deleting, times=3, queue="orders-poison")
+    await bench.start("a")
+
+    await bench.clock.advance(0.1)
+    assert bench.probe.of(MessagePoisoned) == []
+    await bench.clock.advance(10.0)
+
+    assert len(bench.probe.of(MessagePoisoned)) == 1
+    assert (bench.left("orders-poison"), bench.left()) == (["a"], [])
+    await bench.stop()
+
+
+async def test_a_pause_longer_than_the_lease_still_leaves_a_try_in_time() -> None:
+    bench = Bench(lease_s=60.0)
+    bench.service.fail("delete", QueueUnavailable("busy", status=503, retry_after_s=86_400.0))
+    await bench.start("a")
+
+    await bench.clock.advance(59.0)
+
+    assert (bench.bodies, bench.left()) == ([b"a"], [])
     await bench.stop()
 
 

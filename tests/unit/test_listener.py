@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from qtrigger.errors import AccessDenied, QueueError, QueueRejected, QueueUnavailable
-from qtrigger.events import InvocationFinished, PollFinished, QueueStateChanged
+from qtrigger.events import InvocationFinished, PollFinished, QueueStateChanged, SettlementFailed
 from qtrigger.invocation import Outcome, Succeeded, TriggerMessage
 from qtrigger.project.model import QueueOptions
 from tests.unit.harness import Bench, fail
@@ -281,6 +281,8 @@ async def test_a_defect_in_a_messages_way_frees_its_slot_and_stops_its_renewals(
     await bench.clock.advance(599.0)
     assert (bench.listener.running, bench.service.counts("orders").visible) == (0, 0)
     assert len(told) == 1
+    (left,) = bench.probe.of(SettlementFailed)
+    assert "a defect of qtrigger: RuntimeError: a defect" in left.message
     await bench.clock.advance(61.0)
 
     assert bench.bodies == [b"a", b"a"]
