@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
 
 import click
 
@@ -19,6 +19,7 @@ from qtrigger.events import EventSink, Finding
 from qtrigger.project.model import Problem, Project
 from qtrigger.queues.account import Account
 from qtrigger.queues.client import QueueService
+from qtrigger.telemetry.writer import BackgroundWriter
 
 HOST_FILE = "host.json"
 LEVELS = {
@@ -68,20 +69,31 @@ def open_service_with(clock: Clock) -> Callable[[Account], QueueService]:
     return open_service
 
 
-def open_sink(log_format: str, level: str, environment: str) -> EventSink:
-    """Return the sink that writes log lines: to stderr on a terminal, else to stdout."""
+def choose_format(log_format: str, environment: str) -> str:
+    """Return the log format that `auto` means here."""
     if log_format == "auto":
         readable = "console" if sys.stderr.isatty() and sys.stdout.isatty() else "plain"
         log_format = "json" if environment == "Production" else readable
-    if log_format == "json":
-        from qtrigger.telemetry.json_lines import JsonSink
+    return log_format
 
-        return JsonSink(sys.stdout, level=LEVELS[level])
-    from qtrigger.telemetry.console import ConsoleSink
 
+@contextmanager
+def open_sink(log_format: str, level: str) -> Iterator[EventSink]:
+    """Open the sink that writes log lines: to stderr on a terminal, else to stdout."""
     terminal = log_format == "console"
-    stream: TextIO = sys.stderr if terminal else sys.stdout
-    return ConsoleSink(stream, level=LEVELS[level], colour=terminal and not _colour_unwanted())
+    writer = BackgroundWriter(sys.stderr if terminal else sys.stdout)
+    try:
+        if log_format == "json":
+            from qtrigger.telemetry.json_lines import JsonSink
+
+            yield JsonSink(writer, level=LEVELS[level])
+        else:
+            from qtrigger.telemetry.console import ConsoleSink
+
+            colour = terminal and not _colour_unwanted()
+            yield ConsoleSink(writer, level=LEVELS[level], colour=colour)
+    finally:
+        writer.close()
 
 
 def tell_findings(problems: Sequence[Problem], sink: EventSink) -> None:

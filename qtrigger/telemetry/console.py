@@ -8,11 +8,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TextIO
 
 import click
 
 from qtrigger.events import Event, FunctionState, HostReady, UserLog
+from qtrigger.telemetry.line import TextStream
 from qtrigger.telemetry.lines import Line, line_of
 from qtrigger.telemetry.outcomes import duration_text
 
@@ -26,7 +26,7 @@ class ConsoleSink:
     `level` is the least level shown (numbers of `logging`); `colour` turns ANSI colours on.
     """
 
-    def __init__(self, stream: TextIO, *, level: int, colour: bool) -> None:
+    def __init__(self, stream: TextStream, *, level: int, colour: bool) -> None:
         self._stream = stream
         self._level = level
         self._colour = colour

@@ -7,11 +7,12 @@ event's own fields.
 from __future__ import annotations
 
 import logging
-from typing import TextIO
+from typing import Any, cast
 
 import structlog
 
 from qtrigger.events import Event
+from qtrigger.telemetry.line import TextStream
 from qtrigger.telemetry.lines import line_of
 
 SCHEMA_VERSION = 1
@@ -22,10 +23,10 @@ MOST_DETAILS = 30_000
 class JsonSink:
     """Writes events as JSON lines to a stream; `level` is the least level shown."""
 
-    def __init__(self, stream: TextIO, *, level: int) -> None:
+    def __init__(self, stream: TextStream, *, level: int) -> None:
         self._level = level
         self._log = structlog.wrap_logger(
-            structlog.WriteLogger(stream),
+            structlog.WriteLogger(cast("Any", stream)),
             processors=[
                 structlog.processors.TimeStamper(fmt="iso", utc=True),
                 structlog.processors.JSONRenderer(),

@@ -8,8 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import singledispatch
+from typing import Protocol
 
 from qtrigger.events import Event
+
+
+class TextStream(Protocol):
+    """What a renderer writes to."""
+
+    def write(self, text: str, /) -> int:
+        """Take a text."""
+
+    def flush(self) -> None:
+        """See that it is on its way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

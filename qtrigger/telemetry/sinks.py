@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import sys
 import traceback
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from qtrigger.events import Event, EventSink, HostLog, InvocationFinished, MessagePoisoned
+from qtrigger.events import (
+    Event,
+    EventSink,
+    HostLog,
+    InvocationFinished,
+    MessageHandedBack,
+    MessagePoisoned,
+)
+from qtrigger.invocation import Failed, Interrupted, Succeeded, TimedOut, WorkerLost
 
 
 class FanOut:
-    """Passes each event on to every sink, in order."""
+    """Passes each event on to every sink, in order; a sink that raises gets no more.
+
+    A listener of events must never be able to keep a message from its end.
+    """
 
     def __init__(self, *sinks: EventSink) -> None:
-        self._sinks = sinks
+        self._sinks = list(sinks)
 
     def emit(self, event: Event) -> None:
         """Take one event."""
-        for sink in self._sinks:
-            sink.emit(event)
+        for sink in tuple(self._sinks):
+            try:
+                sink.emit(event)
+            except Exception:  # noqa: BLE001  # whatever a sink raises ends the sink alone
+                self._sinks.remove(sink)
+                with contextlib.suppress(OSError, ValueError):
+                    traceback.print_exc(file=sys.stderr)
 
 
 @dataclass(slots=True)
@@ -27,21 +45,23 @@ class Tally:
     """Counts messages by how their runs ended."""
 
     succeeded: int = 0
-    failed: int = 0
+    failed_tries: int = 0
     poisoned: int = 0
     handed_back: int = 0
 
     def emit(self, event: Event) -> None:
         """Take one event."""
-        if isinstance(event, MessagePoisoned) and event.poison_queue:
-            self.poisoned += 1
-        elif isinstance(event, InvocationFinished):
-            if event.disposition == "acked":
-                self.succeeded += 1
-            elif event.disposition == "released":
+        match event:
+            case MessagePoisoned() if event.poison_queue:
+                self.poisoned += 1
+            case MessageHandedBack() | InvocationFinished(outcome=Interrupted()):
                 self.handed_back += 1
-            else:
-                self.failed += 1
+            case InvocationFinished(outcome=Succeeded()):
+                self.succeeded += 1
+            case InvocationFinished(outcome=Failed() | TimedOut() | WorkerLost()):
+                self.failed_tries += 1
+            case _:
+                pass
 
     def counts(self) -> Mapping[str, int]:
         """Return the counts by name."""
