@@ -99,11 +99,10 @@ def open_sink(log_format: str, level: str) -> Iterator[EventSink]:
 def tell_findings(problems: Sequence[Problem], sink: EventSink) -> None:
     """Emit the project's findings."""
     for problem in problems:
-        parts = (problem.file, problem.line, problem.column)
         sink.emit(
             Finding(
                 function=problem.function,
-                place=":".join(str(part) for part in parts if part),
+                place=problem.place,
                 severity=problem.severity,
                 message=problem.message,
                 hint=problem.hint,

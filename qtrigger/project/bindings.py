@@ -143,12 +143,15 @@ class _Resolver:
         except ConnectionUnusable as error:
             self._findings.error(str(error), self._connection_place(path), error.hint)
             return None
+        place = self._tree.place((*path, "queueName"))
         return QueueTrigger(
             name=given["name"],
             queue=queue,
             connection=connection,
             account=resolved.account,
             data_type=given.get("dataType", ""),
+            line=place.line,
+            column=place.column,
         )
 
     def output(self, path: Path) -> QueueOutput | None:
@@ -167,12 +170,15 @@ class _Resolver:
                 self._connection_place(path),
                 error.hint,
             )
+        place = self._tree.place((*path, "queueName"))
         return QueueOutput(
             name=given["name"],
             queue=queue,
             connection=connection,
             account=account,
             account_error=fault,
+            line=place.line,
+            column=place.column,
         )
 
     def _queue(self, path: Path, *, output: bool = False) -> str | None:
