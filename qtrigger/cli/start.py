@@ -22,9 +22,6 @@ from qtrigger.host import Host
 from qtrigger.queues.services import QueueServices
 from qtrigger.supervisor import Supervisor
 from qtrigger.telemetry.sinks import FanOut, LibraryLogs, Tally
-from qtrigger.workers.interpreter import choose_interpreter
-from qtrigger.workers.pool import WorkerPool
-from qtrigger.workers.process import PythonWorker
 
 SECONDS = click.FloatRange(min=0.0)
 
@@ -44,15 +41,7 @@ class StartOptions:
 
 @click.command(short_help="Run the project's functions until stopped.")
 @click.argument("project", required=False, type=click.Path())
-@click.option(
-    "--environment",
-    type=click.Choice(["Development", "Production"], case_sensitive=False),
-    envvar="AZURE_FUNCTIONS_ENVIRONMENT",
-    default="Development",
-    show_default=True,
-    show_envvar=True,
-    help="Which defaults apply.",
-)
+@wiring.environment_option
 @click.option(
     "--functions", multiple=True, metavar="NAME", help="Run only this function; may be repeated."
 )
@@ -143,25 +132,10 @@ class HostStarter:
         options = self._options
         project = wiring.load(options.root, os.environ, options.environment, options.functions)
         wiring.tell_findings(project.problems, self._sink)
-        if not any(not function.disabled for function in project.functions):
-            raise ProjectError(
-                f"no function in {options.root} can run. Mend the findings above, or add a "
-                "folder with a function.json that has a queueTrigger binding."
-            )
+        wiring.check_runnable(project)
         await self._emulator.ensure(project)
-        interpreter = choose_interpreter(project.root, project.settings)
         count = options.workers or _worker_count(project.settings)
-
-        def make_worker() -> PythonWorker:
-            return PythonWorker(
-                interpreter=interpreter.path,
-                root=project.root,
-                env=project.settings,
-                clock=self._clock,
-                events=self._sink,
-            )
-
-        pool = WorkerPool(size=count, make=make_worker, clock=self._clock, events=self._sink)
+        pool, interpreter = wiring.open_workers(project, count, self._clock, self._sink)
         services = QueueServices(wiring.open_service_with(self._clock))
         host = Host(
             project,

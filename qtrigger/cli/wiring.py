@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -21,6 +22,10 @@ from qtrigger.queues.account import Account
 from qtrigger.queues.client import QueueService
 from qtrigger.telemetry.writer import BackgroundWriter
 
+if TYPE_CHECKING:
+    from qtrigger.workers.interpreter import Interpreter
+    from qtrigger.workers.pool import WorkerPool
+
 HOST_FILE = "host.json"
 LEVELS = {
     "debug": logging.DEBUG,
@@ -28,6 +33,17 @@ LEVELS = {
     "warning": logging.WARNING,
     "error": logging.ERROR,
 }
+
+# The same for every verb that reads a project.
+environment_option = click.option(
+    "--environment",
+    type=click.Choice(["Development", "Production"], case_sensitive=False),
+    envvar="AZURE_FUNCTIONS_ENVIRONMENT",
+    default="Development",
+    show_default=True,
+    show_envvar=True,
+    help="Which defaults apply.",
+)
 
 
 def find_root(given: str | None) -> Path:
@@ -69,6 +85,37 @@ def open_service_with(clock: Clock) -> Callable[[Account], QueueService]:
     return open_service
 
 
+def open_workers(
+    project: Project, count: int, clock: Clock, sink: EventSink
+) -> tuple[WorkerPool, Interpreter]:
+    """Return a pool of `count` workers for the project, not started, and what runs them."""
+    from qtrigger.workers.interpreter import choose_interpreter
+    from qtrigger.workers.pool import WorkerPool
+    from qtrigger.workers.process import PythonWorker
+
+    interpreter = choose_interpreter(project.root, project.settings)
+
+    def make_worker() -> PythonWorker:
+        return PythonWorker(
+            interpreter=interpreter.path,
+            root=project.root,
+            env=project.settings,
+            clock=clock,
+            events=sink,
+        )
+
+    return WorkerPool(size=count, make=make_worker, clock=clock, events=sink), interpreter
+
+
+def check_runnable(project: Project) -> None:
+    """Raise ProjectError when the project has no function that a host could run."""
+    if not any(not function.disabled for function in project.functions):
+        raise ProjectError(
+            f"no function in {project.root} can run. Mend the findings above, or add a "
+            "folder with a function.json that has a queueTrigger binding."
+        )
+
+
 def choose_format(log_format: str, environment: str) -> str:
     """Return the log format that `auto` means here."""
     if log_format == "auto":
@@ -108,6 +155,11 @@ def tell_findings(problems: Sequence[Problem], sink: EventSink) -> None:
                 hint=problem.hint,
             )
         )
+
+
+def colour_wanted(stream: TextIO) -> bool:
+    """Whether what is written to the stream should be coloured."""
+    return stream.isatty() and not _colour_unwanted()
 
 
 def _colour_unwanted() -> bool:
