@@ -27,6 +27,8 @@ from qtrigger.errors import (
 VERBS = {
     "start": "Run the project's functions until stopped.",
     "check": "Say everything that is wrong with the project.",
+    "settings": "Show the configuration as it applies, and where it comes from.",
+    "schema": "Print the JSON Schema of host.json or another file, for editors.",
     "send": "Put messages on a queue, encoded as the project expects them.",
 }
 
