@@ -55,7 +55,6 @@ def test_an_editor_sees_what_a_binding_of_a_type_needs(binding: Any) -> None:
 
 def _keys(node: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     if isinstance(node, dict):
-        for key, member in node.get("properties", {}).items():
-            yield key, member
+        yield from node.get("properties", {}).items()
         for part in node.values():
             yield from _keys(part)
