@@ -20,12 +20,12 @@ from qtrigger.events import EventSink
 from qtrigger.invocation import Interrupted, Invocation, Ran
 from qtrigger.workers import answers
 from qtrigger.workers.link import Link
-from qtrigger.workers.pooled import LoadCrash
+from qtrigger.workers.pooled import LoadCrash, crash_at
 from qtrigger.workers.python.wire import VERSION, Header
 from qtrigger.workers.spawn import Process, spawn
 from qtrigger.workers.underway import Underway
 from qtrigger.workers.usertext import UserText
-from qtrigger.workers.worker import FunctionSpec, Loaded, LoadFailure
+from qtrigger.workers.worker import FunctionSpec, Loaded
 
 ENTRY = Path(__file__).with_name("python") / "__main__.py"
 
@@ -78,6 +78,7 @@ class PythonWorker:
         self._closed = asyncio.Event()
         self._unavailable = asyncio.Event()
         self._ended = asyncio.Event()
+        self._functions: Sequence[FunctionSpec] = ()
         self._process: Process | None = None
         self._link: Link | None = None
         self._stage: asyncio.Future[Header] | None = None
@@ -113,6 +114,7 @@ class PythonWorker:
 
     async def start(self, functions: Sequence[FunctionSpec]) -> Loaded:
         """See `Worker`. Raises LoadCrash when importing one function ended the process."""
+        self._functions = functions
         # Before the process exists: its first frame may be here before we are back.
         self._stage = asyncio.get_running_loop().create_future()
         try:
@@ -209,7 +211,8 @@ class PythonWorker:
         what += self._text.last_words
         if self._text.importing:
             message = f"the worker process failed while importing it: {what}"
-            return LoadCrash(self._text.importing, LoadFailure(message=message), again=again)
+            function = next(each for each in self._functions if each.name == self._text.importing)
+            return LoadCrash(function.name, crash_at(function, self._root, message), again=again)
         return WorkerStartError(f"{self._interpreter}: the worker process: {what}")
 
     async def _watch(self) -> None:

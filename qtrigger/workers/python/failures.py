@@ -1,19 +1,20 @@
 """Describing what user code raised.
 
-Owns the text of a failure: type, message, a traceback of the user's own frames, the place, and
-what to do about a missing import. Describing never raises and never ends the process, whatever
+Owns the text of a failure: type, message, a traceback of the user's own frames, and the place.
+Describing never raises and never ends the process, whatever
 the exception is.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 import traceback
 from collections.abc import Iterable
 from pathlib import Path
 from types import FrameType
 from typing import Any
+
+from .hints import hint
 
 MAX_TEXT = 64 * 1024
 
@@ -44,7 +45,7 @@ class Describer:
             "message": message if _is_ours(error) else f"{text['type']}: {text['message']}",
             "place": text["place"],
             "traceback": text["traceback"],
-            "hint": self._hint(error),
+            "hint": hint(error, self._root),
         }
 
     def place(self, error: BaseException) -> str:
@@ -86,23 +87,6 @@ class Describer:
         except Exception as broken:  # noqa: BLE001 - the user's __str__ or __repr__ may raise
             return f"{type(error).__name__}: no traceback ({type(broken).__name__})"
 
-    def _hint(self, error: BaseException) -> str:
-        if not isinstance(error, ImportError):
-            return ""
-        package = (error.name or "").partition(".")[0]
-        if package == "azure" and (error.name or "").startswith("azure.functions"):
-            return (
-                f"install it for the interpreter that runs the functions: {_pip('azure-functions')}"
-            )
-        if package and package in _requirements(self._root):
-            return f"requirements.txt names it, but {sys.executable} does not have it: " + _pip(
-                "-r requirements.txt"
-            )
-        return (
-            "packages come from requirements.txt, installed for "
-            f"{sys.executable}; modules are searched for in {', '.join(sys.path)}"
-        )
-
 
 def message_of(error: BaseException) -> str:
     """The exception's text, in words where it would otherwise say nothing."""
@@ -141,22 +125,3 @@ def _is_ours(error: BaseException) -> bool:
 
 def _is_machinery(filename: str) -> bool:
     return filename.startswith(_OURS) or any(part in filename for part in _MACHINERY)
-
-
-def _pip(what: str) -> str:
-    return f"{sys.executable} -m pip install {what}"
-
-
-def _requirements(root: str) -> set[str]:
-    """Names in requirements.txt, as far as a look at it tells."""
-    try:
-        lines = Path(root, "requirements.txt").read_text("utf-8-sig").splitlines()
-    except (OSError, ValueError):
-        return set()
-    names = set()
-    for line in lines:
-        name = line.strip().split(";")[0]
-        for mark in "[=<>!~ ":
-            name = name.partition(mark)[0]
-        names.add(name.strip().lower().replace("-", "_"))
-    return names
