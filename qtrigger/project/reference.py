@@ -25,7 +25,7 @@ Durations are texts: `hh:mm:ss`, `d.hh:mm:ss`, with up to seven places after a d
 An unknown key has no effect, and gets a warning with the nearest known name.
 """
 _COLUMNS: Final = ("key", "value", "default", "meaning")
-_PLACEHOLDERS: Final = {
+_PLACEHOLDERS: Final[dict[tuple[str, ...], str]] = {
     ("logging", "logLevel"): "<category>",
     ("qtrigger", "functions"): "<function>",
 }
@@ -64,7 +64,7 @@ def _rows(root: Node, node: Node, path: tuple[str, ...]) -> Iterator[tuple[str, 
             yield from _rows(root, member, here)
         elif _is_described(member):
             yield _row(here, member)
-    placeholder = _PLACEHOLDERS.get(path)
+    placeholder = _PLACEHOLDERS.get(path, "")
     if placeholder:
         member = schemas.resolved(root, node["additionalProperties"])
         here = (*path, placeholder)
