@@ -88,7 +88,7 @@ def as_github(report: Report, base: Path) -> str:
 
 
 def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _coloured(problem: Problem) -> str:
@@ -113,7 +113,9 @@ def _in_words(queue: Queue) -> str:
     if look is None:
         return "not looked at, since its name depends on the message"
     if queue.state == "ok":
-        return "exists" + ("" if look.count is None else f", about {look.count:,} messages")
+        return "exists" + (
+            "" if look.count is None else f", about {_counted(look.count, 'message')}"
+        )
     if queue.state == "missing":
         return "does not exist"
     return "refused" if queue.state == "refused" else "cannot be reached"
