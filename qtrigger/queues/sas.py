@@ -6,6 +6,7 @@ service to say. What a stored access policy may grant stands in no SAS, and is l
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 from urllib.parse import parse_qs
 
@@ -30,6 +31,21 @@ def lacks(token: str, operation: Operation) -> bool:
         return False
     wanted = operation.permission[0] + _ALSO_BY.get(operation, "")
     return not set(wanted) & set(fields["sp"][0])
+
+
+def shortcoming(token: str, operations: Sequence[Operation]) -> str:
+    """What the SAS is short of for the operations, completing "the SAS …"; "" when of nothing."""
+    missing = [operation for operation in operations if lacks(token, operation)]
+    if not missing:
+        return ""
+    fields = parse_qs(token.strip().lstrip("?"))
+    if "ss" in fields and "q" not in fields["ss"][0]:
+        return "is not for the queue service (ss=q)"
+    types = {_type(operation) for operation in missing} - set(_text(fields, "srt"))
+    if "ss" in fields and types:
+        return f"is not for this type of resource (srt={''.join(sorted(types))})"
+    names = list(dict.fromkeys(operation.permission for operation in missing))
+    return f"lacks the permission{'s' if len(names) > 1 else ''} {' and '.join(names)}"
 
 
 def _type(operation: Operation) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from qtrigger.queues import wire
-from qtrigger.queues.sas import lacks
+from qtrigger.queues.sas import lacks, shortcoming
 
 SERVICE = "sv=2021-12-02&se=2030-01-01&sig=c2ln&sp="
 ACCOUNT = "ss=bqtf&srt=sco&sv=2021-12-02&sig=c2ln&sp="
@@ -48,3 +48,19 @@ def test_an_account_sas_must_be_for_queues_and_for_what_is_asked_of() -> None:
 def test_what_a_stored_policy_grants_is_left_open() -> None:
     assert not lacks("sv=2021-12-02&si=policy&sig=c2ln", wire.GET_MESSAGES)
     assert not lacks("sv=2021-12-02&si=policy&sig=c2ln", wire.CREATE_QUEUE)
+
+
+@pytest.mark.parametrize(
+    ("token", "said"),
+    [
+        (f"{SERVICE}raup", ""),
+        (f"{SERVICE}rap", "lacks the permission u (update)"),
+        (f"{SERVICE}p", "lacks the permissions u (update) and a (add)"),
+        ("ss=b&srt=sco&sp=raup&sig=c2ln", "is not for the queue service (ss=q)"),
+        ("ss=q&srt=sc&sp=raup&sig=c2ln", "is not for this type of resource (srt=o)"),
+    ],
+)
+def test_what_a_sas_is_short_of_is_said_in_the_services_own_letters(token: str, said: str) -> None:
+    needs = (wire.GET_MESSAGES, wire.UPDATE_MESSAGE, wire.PUT_MESSAGE)
+
+    assert shortcoming(token, needs) == said
