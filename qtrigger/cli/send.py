@@ -21,7 +21,16 @@ from qtrigger.queues.client import QueueClient
 AT_ONCE = 16
 
 
-@click.command(short_help="Put messages on a queue, encoded as the project expects them.")
+EPILOG = """\b
+Examples:
+  qtrigger send orders '{"id": 1}' '{"id": 2}'
+  qtrigger send orders --file orders.jsonl
+"""
+
+
+@click.command(
+    short_help="Put messages on a queue, encoded as the project expects them.", epilog=EPILOG
+)
 @click.argument("queue")
 @click.argument("text", nargs=-1)
 @click.option(
@@ -55,14 +64,9 @@ def send(
     connection: str | None,
     project: str | None,
 ) -> None:
-    r"""Put each TEXT on QUEUE, which is created when it is missing.
+    """Put each TEXT on QUEUE, which is created when it is missing.
 
     Without TEXT and --file, standard input is read, one message a line.
-
-    \b
-    Examples:
-      qtrigger send orders '{"id": 1}' '{"id": 2}'
-      qtrigger send orders --file orders.jsonl
     """
     texts = list(text) or list(_lines(file))
     if not texts:

@@ -15,6 +15,7 @@ import click
 
 from qtrigger.cli import wiring
 from qtrigger.cli.emulation import Choice, LocalEmulator
+from qtrigger.cli.several import SeveralValues
 from qtrigger.clock import SystemClock
 from qtrigger.errors import ExitCode, ProjectError
 from qtrigger.events import EventSink, HostLog
@@ -42,20 +43,27 @@ class StartOptions:
     emulator: Choice
 
 
-@click.command(short_help="Run the project's functions until stopped.")
+EPILOG = """\b
+Examples:
+  qtrigger start
+  qtrigger start ./orders --functions charge refund --exit-when-idle 10
+"""
+
+
+@click.command(
+    cls=SeveralValues, short_help="Run the project's functions until stopped.", epilog=EPILOG
+)
 @click.argument("project", required=False, type=click.Path())
 @click.option(
     "--environment",
-    type=click.Choice(["Development", "Production"], case_sensitive=False),
     envvar="AZURE_FUNCTIONS_ENVIRONMENT",
     default="Development",
+    metavar="NAME",
     show_default=True,
     show_envvar=True,
-    help="Which defaults apply.",
+    help="Which defaults apply: Development, or Production and any other name.",
 )
-@click.option(
-    "--functions", multiple=True, metavar="NAME", help="Run only this function; may be repeated."
-)
+@click.option("--functions", multiple=True, metavar="NAME…", help="Run only these functions.")
 @click.option(
     "--workers",
     type=click.IntRange(1, 10),
@@ -91,15 +99,10 @@ class StartOptions:
     "--log-level", type=click.Choice(list(wiring.LEVELS)), default="info", show_default=True
 )
 def start(project: str | None, log_format: str, log_level: str, **flags: Any) -> int:
-    r"""Run PROJECT's functions (default: the nearest folder upwards with a host.json).
+    """Run PROJECT's functions (default: the nearest folder upwards with a host.json).
 
     The first Ctrl-C or SIGTERM lets running functions finish, a second one hands their messages
     back and leaves at once. SIGHUP loads the project anew.
-
-    \b
-    Examples:
-      qtrigger start
-      qtrigger start ./orders --functions charge --exit-when-idle 10
     """
     options = StartOptions(root=wiring.find_root(project), **flags)
     tally = Tally()

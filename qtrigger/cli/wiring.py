@@ -73,7 +73,7 @@ def choose_format(log_format: str, environment: str) -> str:
     """Return the log format that `auto` means here."""
     if log_format == "auto":
         readable = "console" if sys.stderr.isatty() and sys.stdout.isatty() else "plain"
-        log_format = "json" if environment == "Production" else readable
+        log_format = "json" if environment.casefold() != "development" else readable
     return log_format
 
 
