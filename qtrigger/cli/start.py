@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,7 +28,23 @@ from qtrigger.workers.interpreter import choose_interpreter
 from qtrigger.workers.pool import WorkerPool
 from qtrigger.workers.process import PythonWorker
 
-SECONDS = click.FloatRange(min=0.0)
+
+class Seconds(click.ParamType[float]):
+    """A finite number of seconds, not negative."""
+
+    name = "seconds"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """See click."""
+        try:
+            seconds = float(value)
+        except ValueError:
+            seconds = math.nan
+        if not (math.isfinite(seconds) and seconds >= 0):
+            self.fail(f"{value!r} is no number of seconds from 0 up", param, ctx)
+        return seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,13 +88,13 @@ Examples:
 )
 @click.option(
     "--shutdown-timeout",
-    type=SECONDS,
+    type=Seconds(),
     metavar="SECONDS",
     help="How long running functions may finish (default: host.json, else 30).",
 )
 @click.option(
     "--exit-when-idle",
-    type=SECONDS,
+    type=Seconds(),
     metavar="SECONDS",
     help="End with 0 once every queue has been empty and nothing has run for so long.",
 )
@@ -148,7 +165,7 @@ class HostStarter:
         wiring.tell_findings(project.problems, self._sink)
         if not any(not function.disabled for function in project.functions):
             raise ProjectError(
-                f"no function in {options.root} can run. Mend the findings above, or add a "
+                f"no function in {options.root} can run. See the findings above, or add a "
                 "folder with a function.json that has a queueTrigger binding."
             )
         await self._emulator.ensure(project)
@@ -184,7 +201,7 @@ class HostStarter:
 def _worker_count(settings: Mapping[str, str]) -> int:
     """Return what FUNCTIONS_WORKER_PROCESS_COUNT says when that is 1 to 10, else 1."""
     text = settings.get("FUNCTIONS_WORKER_PROCESS_COUNT", "").strip()
-    return int(text) if text.isdigit() and 1 <= int(text) <= 10 else 1
+    return int(text) if text in [str(number) for number in range(1, 11)] else 1
 
 
 def _defects_to(sink: EventSink) -> Any:

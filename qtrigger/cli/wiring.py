@@ -40,7 +40,10 @@ def find_root(given: str | None) -> Path:
         if not root.is_dir():
             raise ProjectError(f"{given} is not a folder. Give the folder that holds {HOST_FILE}.")
         return root.resolve()
-    here = Path.cwd()
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:
+        raise ProjectError("the current folder no longer exists. Change to another.") from None
     for folder in (here, *here.parents):
         if (folder / HOST_FILE).is_file():
             return folder

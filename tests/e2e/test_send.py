@@ -89,6 +89,22 @@ async def test_another_connection_can_be_named(folder: ProjectFolder, service: S
     assert await service.texts(queue) == ["x"]
 
 
+async def test_any_bytes_can_be_sent_in_base64(
+    folder: ProjectFolder, service: Service, tmp_path: Path
+) -> None:
+    queue, file = folder.queue("bytes"), tmp_path / "bytes"
+    file.write_bytes(b"\xff\xfe\x00\nplain")
+
+    ended = qtrigger(
+        "send",
+        *("--project", str(folder.root), queue, "--file", str(file)),
+        environ=folder.environ,
+    )
+
+    assert ended.returncode == 0
+    assert sorted(await service.bodies(queue)) == [b"plain", b"\xff\xfe\x00"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
@@ -97,6 +113,7 @@ async def test_another_connection_can_be_named(folder: ProjectFolder, service: S
         (["good-queue", "x" * 49_153], 2, "65,536"),
         (["good-queue", "x", "--connection", "Nowhere"], 3, "AzureWebJobsNowhere"),
         (["good-queue", "x", "--file", "/nowhere"], 2, "/nowhere"),
+        (["good-queue", "x", "--count", "9" * 23], 2, "--count"),
     ],
 )
 def test_what_cannot_be_sent_is_said_in_a_line_or_two(
