@@ -251,7 +251,7 @@ class Listener:
     def _nothing_there(self) -> float:
         self._exists = False
         wait_s = self._idle_wait()
-        cause = f"queue {self.queue.name!r} does not exist"
+        cause = f"queue {self.queue.name!r} does not exist yet"
         hint = "It is picked up as soon as something creates it."
         self._tell(MISSING, cause, hint, wait_s)
         return wait_s

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
 import os
 import sys
 from collections.abc import Iterator
@@ -77,6 +78,8 @@ def send(
     loaded = wiring.load(wiring.find_root(project), os.environ, environment)
     name = _queue_name(queue)
     function = _listening_on(loaded, name)
+    if function is None:
+        _note_nobody_listens(loaded, name)
     account = _account(loaded, function, connection)
     options = function.options if function else loaded.host.queues
     encoding = options.message_encoding
@@ -117,6 +120,13 @@ def _listening_on(project: Project, queue: str) -> FunctionDefinition | None:
     """Return the function whose queue it is, so that its connection and encoding are used."""
     functions = (each for each in project.functions if each.trigger.queue == queue)
     return next(functions, None)
+
+
+def _note_nobody_listens(project: Project, queue: str) -> None:
+    """Say so when a name looks like a slip of the pen; sending elsewhere is no error."""
+    queues = [each.trigger.queue for each in project.functions]
+    if near := difflib.get_close_matches(queue, queues, n=1, cutoff=0.75):
+        wiring.note(f"note: no function here listens to {queue}; did you mean {near[0]}?")
 
 
 def _account(

@@ -21,6 +21,7 @@ from qtrigger.clock import SystemClock
 from qtrigger.errors import ExitCode, ProjectError
 from qtrigger.events import EventSink, HostLog
 from qtrigger.host import Host
+from qtrigger.project.model import Project
 from qtrigger.queues.services import QueueServices
 from qtrigger.supervisor import Supervisor
 from qtrigger.telemetry.sinks import FanOut, LibraryLogs, Tally
@@ -164,10 +165,7 @@ class HostStarter:
         project = wiring.load(options.root, os.environ, options.environment, options.functions)
         wiring.tell_findings(project.problems, self._sink)
         if not any(not function.disabled for function in project.functions):
-            raise ProjectError(
-                f"no function in {options.root} can run. See the findings above, or add a "
-                "folder with a function.json that has a queueTrigger binding."
-            )
+            raise ProjectError(_nothing_to_run(project))
         await self._emulator.ensure(project)
         interpreter = choose_interpreter(project.root, project.settings)
         count = options.workers or _worker_count(project.settings)
@@ -196,6 +194,21 @@ class HostStarter:
             await host.stop("nothing to run", up_to_s=0.0, at_once=asyncio.Event())
             raise ProjectError("no function could be loaded. Mend the findings above.")
         return host
+
+
+def _nothing_to_run(project: Project) -> str:
+    """Return why there is nothing to run, and what to do about it."""
+    if project.decorator_script is not None and not project.failed:
+        return (
+            f"{project.decorator_script.name} declares functions by decorators, which this version "
+            "does not run. Give each function a folder with a function.json."
+        )
+    if project.problems:
+        return f"no function in {project.root} can run. Mend the findings above."
+    return (
+        f"there is no function in {project.root}. Add functions/NAME/function.json with a "
+        "queueTrigger binding, and functions/NAME/__init__.py with its main()."
+    )
 
 
 def _worker_count(settings: Mapping[str, str]) -> int:

@@ -27,6 +27,18 @@ async def test_each_argument_is_one_message_and_the_queue_is_made(
     assert sorted(await service.texts(queue)) == ["a", "ü{}"]
 
 
+async def test_a_name_that_is_nearly_a_functions_queue_is_pointed_out(
+    folder: ProjectFolder,
+) -> None:
+    folder.function("orders", PLAIN)
+    queue = folder.queue("ordres")
+
+    ended = qtrigger("send", "--project", str(folder.root), queue, "x", environ=folder.environ)
+
+    assert ended.returncode == 0
+    assert f"did you mean {folder.queue('orders')}?" in ended.stderr
+
+
 @pytest.mark.parametrize("by_file", [True, False])
 async def test_a_file_and_standard_input_hold_one_message_a_line(
     folder: ProjectFolder, service: Service, tmp_path: Path, by_file: bool
