@@ -14,6 +14,7 @@ from qtrigger.clock import Clock
 
 HOST = "127.0.0.1"
 PROBE_TIMEOUT_S = 0.25
+ANSWER_TIMEOUT_S = 3.0
 
 # Storage answers a request without a signature with 4xx and its own headers.
 _SIGNS = (b"\r\nx-ms-", b"\r\nserver: azurite-queue", b"\r\nserver: qtrigger-emulator")
@@ -36,23 +37,24 @@ class Found:
 
 
 async def probe(port: int, clock: Clock) -> Found:
-    """Look at `port` on loopback, for a quarter of a second at most."""
-    answer = b""
-    connected = False
+    """Look at `port` on loopback; what listens there gets a few seconds to say what it is."""
     try:
         async with clock.timeout(PROBE_TIMEOUT_S):
             reader, writer = await asyncio.open_connection(HOST, port)
-            connected = True
-            try:
-                writer.write(f"GET / HTTP/1.0\r\nHost: {HOST}:{port}\r\n\r\n".encode())
-                answer = await reader.read(4096)
-            finally:
-                writer.close()
-                with contextlib.suppress(OSError):
-                    await writer.wait_closed()
     except (TimeoutError, OSError):
-        if not connected:
-            return Found(listening=Listening.NOTHING)
+        return Found(listening=Listening.NOTHING)
+    answer = b""
+    try:
+        # A queue service under load may take its time; only silence condemns.
+        async with clock.timeout(ANSWER_TIMEOUT_S):
+            writer.write(f"GET / HTTP/1.0\r\nHost: {HOST}:{port}\r\n\r\n".encode())
+            answer = await reader.read(4096)
+    except (TimeoutError, OSError):
+        answer = b""
+    finally:
+        writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
     lower = answer.lower()
     genuine = any(sign in lower for sign in _SIGNS)
     return Found(

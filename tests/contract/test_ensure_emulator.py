@@ -129,7 +129,7 @@ async def test_a_silent_stranger_is_given_up_on_soon(tmp_path: Path, lines: list
     server = await asyncio.start_server(silent, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
 
-    async with CLOCK.timeout(2):
+    async with CLOCK.timeout(5):
         with pytest.raises(EmulatorError, match="no queue service"):
             await ensure_emulator(tmp_path, port, progress=lines.append, clock=CLOCK)
 
@@ -283,3 +283,22 @@ async def test_a_host_that_is_killed_takes_its_azurite_along(
     async with CLOCK.timeout(5):
         while (await probe(port, CLOCK)).listening is not Listening.NOTHING:
             await CLOCK.sleep(0.05)
+
+
+async def test_a_service_that_takes_its_time_to_answer_is_used(
+    tmp_path: Path, lines: list[str]
+) -> None:
+    async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        await CLOCK.sleep(0.5)
+        writer.write(b"HTTP/1.1 400 Bad\r\nServer: Azurite-Queue/3.35.0\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(slow, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+
+    emulator = await ensure_emulator(tmp_path, port, progress=lines.append, clock=CLOCK)
+
+    assert emulator.started is False
+    server.close()
+    await server.wait_closed()

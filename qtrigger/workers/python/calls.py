@@ -137,7 +137,10 @@ class Call:
         )
 
     def _failed(self, error: BaseException) -> dict[str, Any]:
-        asked = _asked_for(error)
+        try:
+            asked = _asked_for(error)
+        except BaseException:  # noqa: BLE001 - the user's attributes may raise anything
+            asked = None
         if asked:
             return asked
         detail = self._describer.detail(error)

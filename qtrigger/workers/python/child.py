@@ -165,8 +165,10 @@ async def _end_tasks() -> None:
 def _die(broken: str) -> None:
     """The connection has ended: end at once, with whatever user code has started."""
     if broken:
-        os.write(2, broken.encode() + b"\n")
-        os._exit(BROKEN)
+        try:
+            os.write(2, broken.encode() + b"\n")
+        finally:  # user code may have closed every descriptor there was
+            os._exit(BROKEN)
     if os.getpgrp() == os.getpid():
         os.killpg(os.getpid(), signal.SIGKILL)
     os._exit(1)  # the group is not ours: that of a shell or of a test

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
 import logging
 import os
 import threading
@@ -164,6 +165,17 @@ class Runs:
             token = SCOPE.set(run.scope)
             run.task = self._loop.create_task(self._awaited(run), name=run.scope.invocation_id)
             SCOPE.reset(token)
+            run.task.add_done_callback(functools.partial(self._see_answered, run))
+
+    def _see_answered(self, run: _Run, _task: object) -> None:
+        """Answer a run whose task ended without: user code cancelled it before its first step."""
+        if run.id not in self._open:
+            return
+        text = "the run was cancelled before it began: code in this worker cancels foreign tasks"
+        failed = {"end": "failed", "type": "CancelledError", "message": text}
+        self._logs.end(run.scope)
+        self._answer(run, {"end": "cancelled"} if run.cancelled else failed, [])
+        self._channel.flush()
 
     async def _awaited(self, run: _Run) -> None:
         self._storage.invocation_id = run.scope.invocation_id

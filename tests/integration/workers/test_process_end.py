@@ -510,3 +510,50 @@ async def test_an_import_that_hangs_is_named_and_given_up(workshop: Workshop) ->
     assert (caught.value.function, caught.value.again) == ("slow", False)
     notes = [e for e in workshop.probe.of(UserLog) if "takes longer" in e.message]
     assert [note.function for note in notes] == ["slow"]
+
+
+INDESCRIBABLE = {
+    "str raises SystemExit": """
+        class Odd(Exception):
+            def __str__(self):
+                raise SystemExit(3)
+
+        def main(msg: str):
+            raise Odd
+    """,
+    "no module": """
+        def main(msg: str):
+            raise type("Odd", (Exception,), {"__module__": None})("x")
+    """,
+    "syntax error of numbers": """
+        def main(msg: str):
+            raise SyntaxError("m", (5, 1, 1, "t"))
+    """,
+    "attribute raises": """
+        class Later(Exception):
+            @property
+            def delay(self):
+                raise KeyError("delay")
+
+        def main(msg: str):
+            raise Later
+    """,
+    "cancelled before it began": """
+        import asyncio
+
+        async def main(msg: str):
+            for task in asyncio.all_tasks():
+                task.cancel()
+            await asyncio.sleep(1)
+    """,
+}
+
+
+@pytest.mark.parametrize("code", INDESCRIBABLE.values(), ids=INDESCRIBABLE.keys())
+async def test_every_run_is_answered_however_odd_its_end(workshop: Workshop, code: str) -> None:
+    worker = await started(workshop, ("odd", code))
+
+    async with asyncio.timeout(10.0):
+        ended = await asyncio.gather(*(worker.invoke(invocation("odd")) for _ in range(2)))
+
+    assert {type(each.outcomes[0]).__name__ for each in ended} == {"Failed"}
