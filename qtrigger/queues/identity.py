@@ -18,7 +18,7 @@ SCOPE = "https://storage.azure.com/.default"
 REFRESH_EARLY_S = 300.0
 FETCH_TIMEOUT_S = 10.0
 
-# After a refresh that failed while the old token still holds.
+# The least time between two refreshes: after one that failed, or that brought a short token.
 RETRY_REFRESH_S = 30.0
 
 _CLOSED = "the connection has been closed"
@@ -57,12 +57,15 @@ class IdentityTokens:
         if self._closed:
             raise QueueUnavailable(_CLOSED)
         token = self._token
-        if token is not None and self._clock.monotonic() < self._refresh_at:
+        # By wall time too: a refresh may have failed, and a sleeping machine's monotonic clock
+        # stands still while tokens expire.
+        holds = token is not None and self._left_s(token) > 0
+        if token is not None and holds and self._clock.monotonic() < self._refresh_at:
             return token.token
         if self._fetching is None:
             self._fetching = asyncio.create_task(self._fetch(), name="identity-token")
             self._fetching.add_done_callback(self._fetched)
-        if token is not None and self._left_s(token) > 0:
+        if token is not None and holds:
             return token.token
         # Shielded: one caller that is cancelled must not take the token from the others.
         outcome = await asyncio.shield(self._fetching)
@@ -87,7 +90,7 @@ class IdentityTokens:
         wait = RETRY_REFRESH_S
         if not isinstance(outcome, QueueError):
             self._token = outcome
-            wait = self._left_s(outcome) - REFRESH_EARLY_S
+            wait = max(wait, self._left_s(outcome) - REFRESH_EARLY_S)
         self._refresh_at = self._clock.monotonic() + wait
 
     async def _fetch(self) -> Token | QueueError:

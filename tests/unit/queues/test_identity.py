@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -11,7 +12,7 @@ from qtrigger.errors import AccessDenied, QueueUnavailable
 from qtrigger.queues.account import Identity
 from qtrigger.queues.credentials import TokenCredential, build_credential
 from qtrigger.queues.identity import IdentityTokens
-from qtrigger.testing.clock import ManualClock
+from qtrigger.testing.clock import ManualClock, settle
 
 IDENTITY = Identity(kind="clientsecret", client_secret="s3cret")
 
@@ -29,6 +30,7 @@ class Issuer:
         self.clock = clock
         self.fetches = 0
         self.takes_s = 0.0
+        self.lasts_s = 3600
         self.error: Exception | None = None
         self.closed = False
 
@@ -40,10 +42,24 @@ class Issuer:
             await self.clock.sleep(self.takes_s)
         if self.error is not None:
             raise self.error
-        return Token(f"token-{number}", int(self.clock.utcnow().timestamp()) + 3600)
+        return Token(f"token-{number}", int(self.clock.utcnow().timestamp()) + self.lasts_s)
 
     async def close(self) -> None:
         self.closed = True
+
+
+class Suspendable(ManualClock):
+    """Its machine can sleep, during which wall time alone goes on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._slept = timedelta()
+
+    def suspend(self, seconds: float) -> None:
+        self._slept += timedelta(seconds=seconds)
+
+    def utcnow(self) -> datetime:
+        return super().utcnow() + self._slept
 
 
 @pytest.fixture
@@ -113,6 +129,48 @@ async def test_a_failed_refresh_keeps_the_old_token_while_it_holds(
     await clock.advance(31)
     with pytest.raises(AccessDenied, match="down"):
         await tokens.get()
+
+
+async def test_a_token_that_expired_after_a_failed_refresh_is_not_sent(
+    clock: ManualClock, tokens: IdentityTokens, issuer: Issuer
+) -> None:
+    await tokens.get()
+    issuer.error = OSError("down")
+    await clock.advance(3585)
+    assert await tokens.get() == "token-1"
+    await settle()
+    issuer.error = None
+
+    await clock.advance(20)  # the failed refresh is not due again, but the token is over
+
+    assert await tokens.get() == "token-3"
+
+
+async def test_a_token_that_expired_while_the_machine_slept_is_not_sent() -> None:
+    clock = Suspendable()
+    issuer = Issuer(clock)
+
+    async def at_once(_identity: Identity) -> TokenCredential:
+        return issuer
+
+    tokens = IdentityTokens(IDENTITY, clock, build=at_once)
+    await tokens.get()
+
+    clock.suspend(7200)
+
+    assert await tokens.get() == "token-2"
+
+
+async def test_a_token_that_is_short_from_the_start_is_not_fetched_for_every_request(
+    clock: ManualClock, tokens: IdentityTokens, issuer: Issuer
+) -> None:
+    issuer.lasts_s = 120
+
+    for _ in range(50):
+        assert await tokens.get() == "token-1"
+        await settle()
+
+    assert issuer.fetches == 1
 
 
 async def test_an_issuer_that_does_not_answer_is_given_ten_seconds(
