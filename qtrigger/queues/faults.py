@@ -29,6 +29,10 @@ from qtrigger.queues.wire import Operation
 # The service refuses signatures dated more than fifteen minutes off; name the cause before that.
 SKEW = timedelta(minutes=10)
 
+# The service asks for seconds. A gateway's day, or a time by a clock that is off, would keep a
+# lease from being renewed and a queue from being polled; one try a minute harms nobody.
+MAX_RETRY_AFTER_S = 60.0
+
 _SERVERS = ("Windows-Azure-Queue", "Azurite-Queue", "qtrigger-emulator")
 
 _MISSING = (QueueMissing, "there is no queue {where}")
@@ -160,15 +164,17 @@ def _unavailable(
 
 
 def _retry_after_s(value: str | None, now: datetime) -> float | None:
-    """Seconds from now; the header gives seconds or a time."""
+    """Seconds from now; the header gives whole seconds or a time, and anything else is no wish."""
     if value is None:
         return None
     if value.strip().isdecimal():
-        return float(value)
-    try:
-        return max(0.0, (read_time(value) - now).total_seconds())
-    except ValueError:
-        return None
+        wish = float(value)
+    else:
+        try:
+            wish = (read_time(value) - now).total_seconds()
+        except ValueError:
+            return None
+    return min(max(wish, 0.0), MAX_RETRY_AFTER_S)
 
 
 def _denied(attempt: Attempt, response: Response, code: str, now: datetime) -> str:

@@ -106,12 +106,22 @@ def test_a_stranger_is_not_taken_for_the_service(status: int) -> None:
         ("0", 0.0),
         ("Tue, 01 Dec 2026 12:00:30 GMT", 30.0),
         ("Tue, 01 Dec 2026 11:00:00 GMT", 0.0),
+        ("60", 60.0),
+        ("86400", 60.0),
+        ("9" * 400, 60.0),
+        ("Wed, 02 Dec 2026 12:00:00 GMT", 60.0),
+        ("Tue, 01 Dec 9999 12:00:00 GMT", 60.0),
         ("soon", None),
         ("-1", None),
+        ("nan", None),
+        ("inf", None),
+        ("1e9", None),
         ("", None),
     ],
 )
-def test_the_service_may_ask_for_a_pause(value: str, seconds: float | None) -> None:
+def test_the_service_may_ask_for_a_pause_of_a_minute_at_most(
+    value: str, seconds: float | None
+) -> None:
     error = from_response(attempt(), answer(503, "ServerBusy", Retry_After=value), NOW)
 
     assert isinstance(error, QueueUnavailable)
