@@ -113,7 +113,7 @@ class AiohttpTransport:
             case aiohttp.ClientConnectorSSLError():
                 reason = Silence.NO_TLS
             case aiohttp.ClientConnectorError():
-                reason = Silence.REFUSED
+                reason = Silence.NOT_CONNECTED
         return NoAnswer(reason, detail)
 
 

@@ -103,10 +103,10 @@ def from_response(attempt: Attempt, response: Response, now: datetime) -> QueueE
 
 
 def from_silence(attempt: Attempt, failure: NoAnswer) -> QueueUnavailable:
-    """The error for a request without an answer."""
+    """The error for a request without an answer; its code says which kind of silence it was."""
     where, detail = attempt.address, failure.detail
     match failure.reason:
-        case Silence.REFUSED:
+        case Silence.NOT_CONNECTED:
             text = f"cannot connect to {where}: {detail}{_emulator_hint(attempt.account)}"
         case Silence.UNKNOWN_HOST:
             text = f"cannot connect to {where}: the host's name is not known; is it spelt right?"
@@ -127,7 +127,9 @@ def from_silence(attempt: Attempt, failure: NoAnswer) -> QueueUnavailable:
             text = f"{where} answers with more than {detail}, but is no queue service"
         case Silence.CLOSED:
             text = f"the connection to {where} has been closed"
-    return QueueUnavailable(f"{text} (tried to {attempt.operation.words})")
+    return QueueUnavailable(
+        f"{text} (tried to {attempt.operation.words})", code=failure.reason.value
+    )
 
 
 def not_a_queue_service(attempt: Attempt, response: Response, what: str) -> QueueUnavailable:

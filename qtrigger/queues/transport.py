@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import Enum
 from typing import Protocol
 
 # A full answer: 32 messages of 64 KiB, each character escaped as `&quot;`, and room to spare.
@@ -25,17 +25,17 @@ class Response:
 
 
 class Silence(Enum):
-    """Why a request got no answer."""
+    """Why a request got no answer; the values are for comparing and for reports."""
 
-    REFUSED = auto()
-    UNKNOWN_HOST = auto()
-    UNTRUSTED = auto()
-    NO_TLS = auto()
-    PROXY = auto()
-    TIMED_OUT = auto()
-    BROKEN_OFF = auto()
-    TOO_LONG = auto()
-    CLOSED = auto()
+    NOT_CONNECTED = "CannotConnect"
+    UNKNOWN_HOST = "NameNotKnown"
+    UNTRUSTED = "CertificateNotTrusted"
+    NO_TLS = "NoTls"
+    PROXY = "ProxyFailed"
+    TIMED_OUT = "TimedOut"
+    BROKEN_OFF = "BrokenOff"
+    TOO_LONG = "AnswerTooLong"
+    CLOSED = "Closed"
 
 
 class NoAnswer(Exception):

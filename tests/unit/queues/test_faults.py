@@ -195,26 +195,32 @@ def test_a_clock_that_is_off_is_named(offset: timedelta, hint: str | None) -> No
 
 
 @pytest.mark.parametrize(
-    ("reason", "says"),
+    ("reason", "code", "says"),
     [
-        (Silence.REFUSED, "cannot connect"),
-        (Silence.UNKNOWN_HOST, "name is not known"),
-        (Silence.UNTRUSTED, "SSL_CERT_FILE"),
-        (Silence.NO_TLS, "does not speak TLS"),
-        (Silence.PROXY, "by the proxy"),
-        (Silence.TIMED_OUT, "did not answer within"),
-        (Silence.BROKEN_OFF, "broke off"),
-        (Silence.TOO_LONG, "is no queue service"),
-        (Silence.CLOSED, "has been closed"),
+        (Silence.NOT_CONNECTED, "CannotConnect", "cannot connect"),
+        (Silence.UNKNOWN_HOST, "NameNotKnown", "name is not known"),
+        (Silence.UNTRUSTED, "CertificateNotTrusted", "SSL_CERT_FILE"),
+        (Silence.NO_TLS, "NoTls", "does not speak TLS"),
+        (Silence.PROXY, "ProxyFailed", "by the proxy"),
+        (Silence.TIMED_OUT, "TimedOut", "did not answer within"),
+        (Silence.BROKEN_OFF, "BrokenOff", "broke off"),
+        (Silence.TOO_LONG, "AnswerTooLong", "is no queue service"),
+        (Silence.CLOSED, "Closed", "has been closed"),
     ],
 )
-def test_every_silence_is_unavailable_and_says_why(reason: Silence, says: str) -> None:
+def test_every_silence_is_unavailable_and_says_why(reason: Silence, code: str, says: str) -> None:
     error = from_silence(attempt(), NoAnswer(reason, "detail"))
 
     assert says in str(error)
     assert ADDRESS in str(error)
     assert "tried to get messages" in str(error)
-    assert error.status == 0
+    assert (error.status, error.code) == (0, code)
+
+
+def test_each_silence_has_a_code_of_its_own() -> None:
+    assert len({from_silence(attempt(), NoAnswer(reason)).code for reason in Silence}) == len(
+        Silence
+    )
 
 
 def test_a_refused_connection_to_an_emulator_asks_for_the_emulator() -> None:
@@ -224,7 +230,7 @@ def test_a_refused_connection_to_an_emulator_asks_for_the_emulator() -> None:
         account=emulator_account(),
     )
 
-    refused = NoAnswer(Silence.REFUSED, "Connection refused")
+    refused = NoAnswer(Silence.NOT_CONNECTED, "Connection refused")
 
     assert "is the emulator running?" in str(from_silence(local, refused))
     assert "emulator" not in str(from_silence(attempt(), refused))
