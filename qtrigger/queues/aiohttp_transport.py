@@ -92,6 +92,7 @@ class AiohttpTransport:
                 # A compressed answer could grow past any bound while it is unpacked.
                 auto_decompress=False,
                 headers={"Accept-Encoding": "identity"},
+                middlewares=(_once,),
                 # It would put a type on a request without a body, where none was signed.
                 skip_auto_headers=("Content-Type",),
             )
@@ -146,6 +147,23 @@ def _is_exempt(host: str, port: int | None, no_proxy: str) -> bool:
         if name == "*" or (name and f".{host}".endswith(f".{name}")) or name == f"{host}:{port}":
             return True
     return False
+
+
+async def _once(
+    request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType
+) -> aiohttp.ClientResponse:
+    """Keep the library from sending anything but a POST again when a kept connection dies.
+
+    A second Get Messages would take a second batch, and the first, whose answer was lost, would
+    stay hidden with nobody to work it. The library repeats two of its own errors after the
+    middlewares have seen them; what is no error of its own it lets through.
+    """
+    try:
+        return await send(request)
+    except aiohttp.ClientConnectorError:
+        raise  # nothing was sent, and it is not repeated
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise NoAnswer(Silence.BROKEN_OFF, _reason(error)) from None
 
 
 async def _read(answer: aiohttp.ClientResponse) -> bytes:

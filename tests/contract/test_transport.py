@@ -6,61 +6,16 @@ import asyncio
 import ssl
 import traceback
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from qtrigger.clock import SystemClock
 from qtrigger.errors import QueueUnavailable
-from qtrigger.queues.account import EMULATOR_KEY, Account, SharedKey
 from qtrigger.queues.aiohttp_transport import AiohttpTransport
-from qtrigger.queues.rest import RestQueueClient, RestQueueService
 from qtrigger.queues.transport import MAX_ANSWER_BYTES, NoAnswer, Silence
 from tests.contract.certificates import write_certificate
-
-Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-
-HEAD = b"HTTP/1.1 200 OK\r\nx-ms-version: 2021-12-02\r\nContent-Type: application/xml\r\n"
-EMPTY = b"<QueueMessagesList/>"
-
-
-@asynccontextmanager
-async def listening(serve: Serve, tls: ssl.SSLContext | None = None) -> AsyncIterator[int]:
-    """A server on a free port; each connection is served until the test is over."""
-
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            await serve(reader, writer)
-        except (ConnectionError, asyncio.IncompleteReadError):
-            pass
-        finally:
-            writer.close()
-
-    server = await asyncio.start_server(connected, "127.0.0.1", 0, ssl=tls)
-    try:
-        yield server.sockets[0].getsockname()[1]
-    finally:
-        server.close()
-
-
-@asynccontextmanager
-async def queue_at(endpoint: str, timeout_s: float = 5.0) -> AsyncIterator[RestQueueClient]:
-    account = Account(
-        name="acme", endpoint=endpoint, credential=SharedKey(account="acme", key=EMULATOR_KEY)
-    )
-    service = RestQueueService(account, SystemClock(), timeout_s=timeout_s)
-    yield service.queue("orders")
-    await service.close()
-
-
-async def read_request(reader: asyncio.StreamReader) -> bytes:
-    return await reader.readuntil(b"\r\n\r\n")
-
-
-def chunked(body: bytes) -> bytes:
-    return b"%x\r\n%s\r\n" % (len(body), body)
+from tests.contract.sockets import EMPTY, HEAD, chunked, listening, queue_at, read_request
 
 
 async def test_nothing_listens() -> None:
