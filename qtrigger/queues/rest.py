@@ -21,7 +21,7 @@ from qtrigger.queues.client import QueueMessage, Receipt
 from qtrigger.queues.encoding import check_text
 from qtrigger.queues.faults import Attempt, from_response, from_silence, not_a_queue_service
 from qtrigger.queues.markup import MarkupError, read_messages, read_sent_id, read_time
-from qtrigger.queues.transport import NoAnswer, Response, Transport
+from qtrigger.queues.transport import NoAnswer, Response, Silence, Transport
 from qtrigger.queues.wire import Request
 
 REQUEST_TIMEOUT_S = 30.0
@@ -32,9 +32,9 @@ _USER_AGENT = f"qtrigger/{__version__}"
 class RestQueueService:
     """A `QueueService` for one account.
 
-    Each request ends within `timeout_s` seconds. Proxies are read from the environment once,
-    here. Raises AccessDenied for a credential that can never work (a key that is not base64, an
-    identity over http).
+    Each verb ends within `timeout_s` seconds, the fetching of a token included; a caller with
+    less time cancels it. Proxies are read from the environment once, here. Raises AccessDenied
+    for a credential that can never work (a key that is not base64, an identity over http).
     """
 
     def __init__(
@@ -52,9 +52,7 @@ class RestQueueService:
         self._root = parts.path.rstrip("/")
         self._timeout_s = timeout_s
         self._signer = signer_for(account, clock)
-        self._transport = transport or AiohttpTransport(
-            origin, clock, proxy=proxy_for(origin, os.environ)
-        )
+        self._transport = transport or AiohttpTransport(origin, proxy=proxy_for(origin, os.environ))
 
     def queue(self, name: str) -> RestQueueClient:
         """See `QueueService`."""
@@ -67,14 +65,18 @@ class RestQueueService:
 
     async def exchange(self, address: str, request: Request, hoped: Collection[int]) -> Response:
         """Make one request; an answer whose status is not `hoped` is raised as an error."""
-        target, headers = await self._signer.sign(request)
-        headers["User-Agent"] = _USER_AGENT
         try:
-            response = await self._transport.request(
-                request.method, target, headers, request.body, self._timeout_s
-            )
+            async with self._clock.timeout(self._timeout_s):
+                target, headers = await self._signer.sign(request)
+                headers["User-Agent"] = _USER_AGENT
+                response = await self._transport.request(
+                    request.method, target, headers, request.body
+                )
         except NoAnswer as failure:
             raise from_silence(self.attempt(address, request), failure) from failure
+        except TimeoutError:
+            late = NoAnswer(Silence.TIMED_OUT, f"{self._timeout_s:g} s")
+            raise from_silence(self.attempt(address, request), late) from None
         if response.status not in hoped:
             attempt = self.attempt(address, request)
             raise from_response(attempt, response, self._clock.utcnow())

@@ -51,11 +51,12 @@ class Transport(Protocol):
     """Connections to one origin, kept alive between requests."""
 
     async def request(
-        self, method: str, target: str, headers: Mapping[str, str], body: bytes, timeout_s: float
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes
     ) -> Response:
-        """Send and read in full, within `timeout_s` seconds; `target` is path and query.
+        """Send and read in full; `target` goes out as it stands, path and query.
 
-        `target` goes out as it stands. Raises NoAnswer and nothing else.
+        How long that may take is for the caller, who cancels it; the connection is closed then.
+        Raises NoAnswer and nothing else.
         """
 
     async def close(self) -> None:

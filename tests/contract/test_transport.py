@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import ssl
 import traceback
 import uuid
@@ -14,6 +15,7 @@ from qtrigger.clock import SystemClock
 from qtrigger.errors import QueueUnavailable
 from qtrigger.queues.aiohttp_transport import AiohttpTransport
 from qtrigger.queues.transport import MAX_ANSWER_BYTES, NoAnswer, Silence
+from qtrigger.testing.clock import settle
 from tests.contract.certificates import write_certificate
 from tests.contract.sockets import EMPTY, HEAD, chunked, listening, queue_at, read_request
 
@@ -186,9 +188,9 @@ async def test_no_printed_chain_of_errors_shows_the_signature() -> None:
 
     signature = uuid.uuid4().hex  # not to be found in the printed lines of this test itself
     async with listening(babbling) as port:
-        transport = AiohttpTransport(f"http://127.0.0.1:{port}", SystemClock())
+        transport = AiohttpTransport(f"http://127.0.0.1:{port}")
         with pytest.raises(NoAnswer) as failure:
-            await transport.request("GET", f"/orders?sig={signature}", {}, b"", 5)
+            await transport.request("GET", f"/orders?sig={signature}", {}, b"")
         await transport.close()
 
     assert signature not in "".join(traceback.format_exception(failure.value))
@@ -203,10 +205,10 @@ async def test_no_printed_chain_of_errors_shows_the_signature() -> None:
     ],
 )
 async def test_a_proxy_that_fails_is_named_without_its_password(proxy: str, says: str) -> None:
-    transport = AiohttpTransport("http://acme.queue.invalid", SystemClock(), proxy=proxy)
+    transport = AiohttpTransport("http://acme.queue.invalid", proxy=proxy)
 
     with pytest.raises(NoAnswer) as failure:
-        await transport.request("GET", "/", {}, b"", 5)
+        await transport.request("GET", "/", {}, b"")
     await transport.close()
 
     assert failure.value.reason is Silence.PROXY
@@ -222,11 +224,47 @@ async def test_a_proxy_gets_the_whole_address() -> None:
         writer.write(HEAD + b"Content-Length: 0\r\n\r\n")
 
     async with listening(proxying) as port:
-        transport = AiohttpTransport(
-            "http://acme.queue.invalid", SystemClock(), proxy=f"http://127.0.0.1:{port}"
-        )
-        response = await transport.request("GET", "/orders?comp=metadata", {}, b"", 5)
+        transport = AiohttpTransport("http://acme.queue.invalid", proxy=f"http://127.0.0.1:{port}")
+        response = await transport.request("GET", "/orders?comp=metadata", {}, b"")
         await transport.close()
 
     assert response.status == 200
     assert seen[0].startswith(b"GET http://acme.queue.invalid/orders?comp=metadata HTTP/1.1\r\n")
+
+
+@pytest.mark.parametrize(
+    "beginning",
+    [b"", HEAD + b"Content-Length: 99\r\n\r\n<Queue"],
+    ids=["before the answer", "within the answer"],
+)
+async def test_a_verb_can_be_left_at_any_moment(beginning: bytes) -> None:
+    reached, left = asyncio.Event(), asyncio.Event()
+    reports: list[object] = []
+
+    async def first_hangs(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        if left.is_set():
+            writer.write(HEAD + b"Content-Length: %d\r\n\r\n%s" % (len(EMPTY), EMPTY))
+            return
+        writer.write(beginning)
+        reached.set()
+        await reader.read()  # until the other side closes
+        left.set()
+
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, report: reports.append(report))
+    async with listening(first_hangs) as port, queue_at(f"http://127.0.0.1:{port}/acme") as queue:
+        verb = asyncio.ensure_future(queue.receive(1, 30))
+        await reached.wait()
+        await settle()  # what was sent is read
+
+        verb.cancel()
+
+        with pytest.raises(asyncio.CancelledError):
+            await verb
+        async with SystemClock().timeout(5):
+            await left.wait()
+        assert list(await queue.receive(1, 30)) == []
+    del verb
+    gc.collect()
+
+    assert reports == []
