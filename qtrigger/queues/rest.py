@@ -16,7 +16,7 @@ from qtrigger.errors import QueueMissing, QueueRejected, QueueUnavailable
 from qtrigger.queues import wire
 from qtrigger.queues.account import Account
 from qtrigger.queues.aiohttp_transport import AiohttpTransport, proxy_for
-from qtrigger.queues.auth import signer_for
+from qtrigger.queues.auth import Signer, signer_for
 from qtrigger.queues.client import QueueMessage, Receipt
 from qtrigger.queues.encoding import check_text
 from qtrigger.queues.faults import Attempt, from_response, from_silence, not_a_queue_service
@@ -43,6 +43,7 @@ class RestQueueService:
         clock: Clock,
         *,
         transport: Transport | None = None,
+        signer: Signer | None = None,
         timeout_s: float = REQUEST_TIMEOUT_S,
     ) -> None:
         parts = urlsplit(account.endpoint)
@@ -51,7 +52,7 @@ class RestQueueService:
         self._clock = clock
         self._root = parts.path.rstrip("/")
         self._timeout_s = timeout_s
-        self._signer = signer_for(account, clock)
+        self._signer = signer or signer_for(account, clock)
         self._transport = transport or AiohttpTransport(origin, proxy=proxy_for(origin, os.environ))
 
     def queue(self, name: str) -> RestQueueClient:
@@ -60,8 +61,10 @@ class RestQueueService:
 
     async def close(self) -> None:
         """See `QueueService`."""
-        await self._signer.close()
-        await self._transport.close()
+        try:
+            await self._signer.close()
+        finally:
+            await self._transport.close()
 
     async def exchange(self, address: str, request: Request, hoped: Collection[int]) -> Response:
         """Make one request; an answer whose status is not `hoped` is raised as an error."""
