@@ -76,6 +76,13 @@ def test_statuses_and_codes_are_classified(status: int, code: str, kind: type[Qu
     assert ADDRESS in str(error)
 
 
+def test_a_disabled_queue_refuses_a_delete_in_words() -> None:
+    error = from_response(attempt(wire.DELETE_MESSAGE), answer(409, "QueueDisabled"), NOW)
+
+    assert isinstance(error, QueueRejected)
+    assert "refused to delete a message: 409 QueueDisabled" in str(error)
+
+
 def test_the_code_is_read_from_the_body_where_no_header_has_it() -> None:
     body = b"<Error><Code>PopReceiptMismatch</Code><Message>No.</Message></Error>"
 
