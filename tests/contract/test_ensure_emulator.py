@@ -118,7 +118,8 @@ async def test_a_stranger_on_the_port_is_an_error_that_names_the_cure(
     assert f"port {stranger}" in text
     assert "nginx" in text
     assert "\x1b" not in text
-    assert "--emulator-port" in text
+    assert "QueueEndpoint" in text
+    assert "qtrigger start --emulator none" in text
 
 
 async def test_a_silent_stranger_is_given_up_on_soon(tmp_path: Path, lines: list[str]) -> None:
@@ -233,7 +234,7 @@ async def test_one_data_folder_has_one_azurite(
     first = await ensure_emulator(tmp_path, 0, progress=lines.append, clock=CLOCK)
 
     second = await ensure_emulator(tmp_path, 0, progress=lines.append, clock=CLOCK)
-    with pytest.raises(EmulatorError, match=f"port {first.port}"):
+    with pytest.raises(EmulatorError, match=f"port {first.port}; .*QueueEndpoint"):
         await ensure_emulator(tmp_path, free_port, progress=lines.append, clock=CLOCK)
     await second.stop()
 
