@@ -97,7 +97,7 @@ class Describer:
         if not isinstance(error, ImportError):
             return ""
         package = (error.name or "").partition(".")[0]
-        if package == "azure" and (error.name or "").startswith("azure.functions"):
+        if error.name == "azure" or (error.name or "").startswith("azure.functions"):
             return (
                 f"install it for the interpreter that runs the functions: {_pip('azure-functions')}"
             )
@@ -106,8 +106,8 @@ class Describer:
                 "-r requirements.txt"
             )
         return (
-            "packages come from requirements.txt, installed for "
-            f"{sys.executable}; modules are searched for in {', '.join(sys.path)}"
+            f"name its package in requirements.txt and install it: {_pip('-r requirements.txt')}; "
+            f"modules are searched for in {', '.join(filter(None, sys.path))}"
         )
 
 
