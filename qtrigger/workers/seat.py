@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from qtrigger.clock import Clock
 from qtrigger.errors import WorkerStartError
 from qtrigger.events import EventSink, FunctionLoadFailed, WorkerEnded, WorkerStarted
+from qtrigger.workers.background import begin, tell_defect
 from qtrigger.workers.pooled import LoadCrash, PooledWorker
 from qtrigger.workers.worker import FunctionSpec, Loaded, LoadFailure
 
@@ -49,7 +50,7 @@ class Seat:
         self._on_ready = on_ready
         self._delay_s = 0.0
         self._leaving: dict[PooledWorker, asyncio.Task[None]] = {}
-        self._keeper = asyncio.create_task(self._keep(), name=f"worker {number}")
+        self._keeper = asyncio.create_task(self._keep(), name=f"keeper of worker {number}")
         self._keeper.add_done_callback(self._on_keeper_done)
 
     def can_run(self, function: str) -> bool:
@@ -58,14 +59,22 @@ class Seat:
         return worker is not None and worker.accepting and function not in self.loaded.failures
 
     async def stop(self, grace_s: float) -> None:
-        """End the succession and its workers; see `Worker.stop`."""
+        """End the succession and its workers; see `Worker.stop`. Never raises for their fate."""
         self._keeper.cancel()
         await asyncio.wait([self._keeper])
         if self.worker is not None:
             self._see_off(self.worker)
-        leaving = dict(self._leaving)
-        await asyncio.gather(*(worker.stop(grace_s) for worker in leaving))
-        await asyncio.gather(*leaving.values())
+        await asyncio.gather(
+            *(self._end(worker, ended, grace_s) for worker, ended in self._leaving.items())
+        )
+
+    async def _end(self, worker: PooledWorker, ended: asyncio.Task[None], grace_s: float) -> None:
+        stop = begin(worker.stop(grace_s), name=f"stop of worker {self.number}")
+        await asyncio.gather(stop, return_exceptions=True)
+        if stop.cancelled() or stop.exception() is not None:
+            # Whether it will ever have ended, nobody knows.
+            ended.cancel()
+        await asyncio.wait([ended])
 
     async def _keep(self) -> None:
         while True:
@@ -83,16 +92,16 @@ class Seat:
                 # It retires and leaves when its last runs are over; the next one starts now.
                 self._delay_s = 0.0
             else:
-                await self._leaving[worker]
+                # Not awaited itself: a stop cancels the keeper, and must not cancel that with it.
+                await asyncio.wait([self._leaving[worker]])
 
     def _on_keeper_done(self, keeper: asyncio.Task[None]) -> None:
         """A bug of ours must not look like a worker that never becomes ready."""
         error = None if keeper.cancelled() else keeper.exception()
         if error is not None and not self.first.done():
             self.first.set_exception(error)
-        elif error is not None:
-            message = f"the keeper of worker {self.number} failed"
-            keeper.get_loop().call_exception_handler({"message": message, "exception": error})
+        else:
+            tell_defect(keeper)
 
     async def _next_worker(self) -> PooledWorker | None:
         if self._delay_s:
@@ -148,9 +157,9 @@ class Seat:
 
     def _see_off(self, worker: PooledWorker) -> None:
         self.worker = None
-        self._leaving[worker] = asyncio.create_task(
-            self._wait_for_end(worker), name=f"end of worker {self.number}"
-        )
+        ended = begin(self._wait_for_end(worker), name=f"end of worker {self.number}")
+        self._leaving[worker] = ended
+        ended.add_done_callback(lambda _task: self._leaving.pop(worker))
 
     async def _wait_for_end(self, worker: PooledWorker) -> None:
         await worker.wait_ended()
@@ -160,7 +169,6 @@ class Seat:
             else:
                 self._lengthen_delay()
         self._ended(pid=worker.pid, how=worker.how, expected=worker.expected, lost=worker.lost)
-        del self._leaving[worker]
 
     def _ended(self, *, pid: int, how: str, expected: bool, lost: int) -> None:
         self._events.emit(

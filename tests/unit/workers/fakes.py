@@ -24,6 +24,7 @@ class FakeWorker:
     completed: int = 0
     lost: int = 0
     how: str = ""
+    defect: Exception | None = None
 
     def __post_init__(self) -> None:
         self.open: dict[str, asyncio.Future[Ran]] = {}
@@ -47,6 +48,8 @@ class FakeWorker:
         return ran
 
     async def stop(self, grace_s: float) -> None:
+        if self.defect is not None:
+            raise self.defect
         self.expected = True
         for name in list(self.open):
             self._answer(name, Interrupted())
@@ -67,6 +70,10 @@ class FakeWorker:
 
     def retire(self) -> None:
         self.expected = True
+        self.fail()
+
+    def fail(self) -> None:
+        """Begin to end: no more invocations, and not over yet."""
         self.accepting = False
         self.unavailable.set()
 

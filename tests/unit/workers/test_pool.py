@@ -296,6 +296,33 @@ async def test_a_stop_interrupts_what_runs_and_what_comes(bench: Bench) -> None:
     assert bench.pool.ready == 0
 
 
+async def test_a_stop_waits_for_a_crashed_worker_that_is_still_ending(bench: Bench) -> None:
+    await bench.start()
+    bench.makes.made[0].fail()
+    await settle()
+
+    await bench.stop()
+
+    (event,) = bench.probe.of(WorkerEnded)
+    assert (event.how, event.pid) == ("exit code 0", 101)
+    assert len(bench.makes.made) == 1
+
+
+async def test_a_stop_that_goes_wrong_in_one_worker_ends_the_others_and_is_told(
+    bench: Bench,
+) -> None:
+    told: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, what: told.append(what["message"]))
+    bench.pool_of(2)
+    await bench.start()
+    bench.makes.made[0].defect = RuntimeError("a defect")
+
+    await bench.stop()
+
+    assert bench.makes.made[1].ended.is_set()
+    assert told == ["stop of worker 1: a defect"]
+
+
 async def test_a_stop_while_no_worker_is_up_answers_those_that_wait(bench: Bench) -> None:
     await bench.start()
     bench.makes.made[0].crash()
