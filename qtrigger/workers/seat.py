@@ -10,16 +10,14 @@ from collections.abc import Callable, Sequence
 
 from qtrigger.clock import Clock
 from qtrigger.errors import WorkerStartError
-from qtrigger.events import EventSink, FunctionLoadFailed, WorkerEnded, WorkerStarted
+from qtrigger.events import EventSink, WorkerEnded, WorkerStarted
 from qtrigger.workers.background import begin, tell_defect
+from qtrigger.workers.loads import Crashers, LoadNews
 from qtrigger.workers.pooled import LoadCrash, PooledWorker
-from qtrigger.workers.worker import FunctionSpec, Loaded, LoadFailure
+from qtrigger.workers.worker import FunctionSpec, Loaded
 
 FIRST_DELAY_S = 0.1
 LONGEST_DELAY_S = 30.0
-
-# How often an import may bring its worker down before the function counts as unable to load.
-LOAD_TRIES = 4
 
 
 class Seat:
@@ -37,6 +35,7 @@ class Seat:
         functions: Sequence[FunctionSpec],
         clock: Clock,
         events: EventSink,
+        news: LoadNews,
         on_ready: Callable[[], None],
     ) -> None:
         self.number = number
@@ -47,7 +46,9 @@ class Seat:
         self._functions = functions
         self._clock = clock
         self._events = events
+        self._news = news
         self._on_ready = on_ready
+        self._crashers = Crashers()
         self._delay_s = 0.0
         self._leaving: dict[PooledWorker, asyncio.Task[None]] = {}
         self._keeper = asyncio.create_task(self._keep(), name=f"keeper of worker {number}")
@@ -116,44 +117,24 @@ class Seat:
             return None
 
     async def _bring_up(self) -> PooledWorker:
-        """Start a worker; before the first one is up, without the functions that crash it."""
-        crashed: dict[str, LoadFailure] = {}
-        tries: dict[str, int] = {}
+        """Start a worker, without the functions that are known to crash it."""
         while True:
             worker = self._make()
             began = self._clock.monotonic()
-            functions = [f for f in self._functions if f.name not in crashed]
             try:
-                loaded = await worker.start(functions)
+                loaded = await worker.start(self._crashers.others(self._functions))
             except LoadCrash as crash:
+                tries = self._crashers.note(crash)
                 if self.first.done():
                     raise
-                count = tries[crash.function] = tries.get(crash.function, 0) + 1
-                if crash.again and count < LOAD_TRIES:
-                    await self._clock.sleep(FIRST_DELAY_S * 2 ** (count - 1))
-                else:
-                    crashed[crash.function] = crash.failure
+                # The start of the pool waits for this one.
+                await self._clock.sleep(FIRST_DELAY_S * 2 ** (tries - 1) if tries else 0.0)
                 continue
-            self._tell_failures(Loaded(failures={**loaded.failures, **crashed}))
+            self.loaded = self._crashers.came_up(loaded)
+            self._news.tell(self.loaded)
             took_s = self._clock.monotonic() - began
             self._events.emit(WorkerStarted(worker=self.number, pid=worker.pid, took_s=took_s))
             return worker
-
-    def _tell_failures(self, loaded: Loaded) -> None:
-        before, self.loaded = self.loaded, loaded
-        if self.number > 1 and not self.first.done():
-            return  # the first worker tells what all of them find
-        for name, failure in loaded.failures.items():
-            if name not in before.failures:
-                self._events.emit(
-                    FunctionLoadFailed(
-                        function=name,
-                        place=failure.place,
-                        message=failure.message,
-                        traceback=failure.traceback,
-                        hint=failure.hint,
-                    )
-                )
 
     def _see_off(self, worker: PooledWorker) -> None:
         self.worker = None

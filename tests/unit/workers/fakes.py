@@ -9,12 +9,16 @@ from itertools import count
 
 from qtrigger.errors import WorkerStartError
 from qtrigger.invocation import Interrupted, Invocation, Ran, Succeeded
+from qtrigger.workers.pooled import LoadCrash
 from qtrigger.workers.worker import FunctionSpec, Loaded
 
 
 @dataclass(eq=False)
 class FakeWorker:
-    """Starts as `plan` says; runs end when the test says `finish`."""
+    """Starts as `plan` says; runs end when the test says `finish`.
+
+    A LoadCrash comes only with the function that is to crash it.
+    """
 
     pid: int
     plan: WorkerStartError | Loaded
@@ -37,10 +41,13 @@ class FakeWorker:
 
     async def start(self, functions: Sequence[FunctionSpec]) -> Loaded:
         self.functions = [function.name for function in functions]
-        if isinstance(self.plan, WorkerStartError):
-            raise self.plan
+        plan = self.plan
+        if isinstance(plan, LoadCrash) and plan.function not in self.functions:
+            plan = Loaded()
+        if isinstance(plan, WorkerStartError):
+            raise plan
         self.accepting = True
-        return self.plan
+        return plan
 
     async def invoke(self, invocation: Invocation) -> Ran:
         future = self.open[invocation.id] = asyncio.get_running_loop().create_future()
