@@ -15,8 +15,9 @@ from typing import Any
 
 from .context import Context, Out
 from .failures import Describer
-from .outputs import Item, OutputError, items_of, seconds
+from .outputs import Item, OutputError, items_of
 from .signature import QUEUE, RETURN, Plan
+from .times import TimeRefused, delay
 
 Notice = Callable[[str, str], None]
 """Told a kind and a text about something a person should know of this function."""
@@ -177,10 +178,10 @@ def _asked_for(error: BaseException) -> dict[str, Any] | None:
     names = {kind.__name__ for kind in type(error).__mro__}
     if "Later" in names:
         try:
-            delay = seconds(getattr(error, "delay", None))
-        except OutputError:
+            asked = delay(getattr(error, "delay", None))
+        except TimeRefused:
             return None
-        return None if delay is None else {"end": "later", "delay": max(delay, 0.0)}
+        return None if asked is None else {"end": "later", "delay": asked}
     if "Reject" in names:
         reason = getattr(error, "reason", None)
         return {"end": "reject", "reason": str(error if reason is None else reason)}
