@@ -146,11 +146,21 @@ async def test_a_body_that_is_not_utf8_fails_a_function_that_takes_str(worker: W
     assert "not UTF-8 at byte 0" in error.message
 
 
-async def test_an_exception_named_later_postpones(worker: Worker) -> None:
+async def test_a_delay_that_cannot_be_fails_the_run_where_it_was_raised(worker: Worker) -> None:
+    error = failure(await worker.invoke(invocation("ends", "never"))).error
+
+    assert (error.type, error.message) == (
+        "Later",
+        "the function raised Later with a delay of inf s, which is not from 0 to 7 days",
+    )
+    assert error.place.startswith("functions/ends/__init__.py:")
+
+
+async def test_a_marked_later_postpones(worker: Worker) -> None:
     assert outcome(await worker.invoke(invocation("ends", "later"))) == Postponed(delay_s=90.0)
 
 
-async def test_an_exception_derived_from_reject_rejects(worker: Worker) -> None:
+async def test_an_exception_derived_from_a_marked_reject_rejects(worker: Worker) -> None:
     ran = await worker.invoke(invocation("ends", "reject"))
 
     assert outcome(ran) == Rejected(reason="no such order")
