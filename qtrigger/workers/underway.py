@@ -66,13 +66,12 @@ class Underway:
         return run
 
     def answer(self, number: int, ends: list[dict[str, Any]], blob: bytes, took_s: float) -> None:
-        """The process has answered."""
+        """The process has answered. Raises what `answers.ran` does for nonsense."""
         run = self._open[number]
-        if run.asked and ends[0]["end"] == "cancelled":
+        ran = answers.ran(run.invocation, ends, blob, took_s)
+        if run.asked and Interrupted() in ran.outcomes:
             outcome = TimedOut(after_s=run.invocation.timeout_s or 0.0)
             ran = answers.every(run.invocation, outcome, took_s)
-        else:
-            ran = answers.ran(ends, blob, took_s)
         self.completed += 1
         self._close(run)
         _resolve(run, ran)

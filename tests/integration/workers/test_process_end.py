@@ -446,6 +446,27 @@ async def test_a_process_that_breaks_the_protocol_is_ended(workshop: Workshop) -
     assert not is_alive(worker.pid)
 
 
+async def test_a_result_with_too_few_ends_loses_the_run_and_says_why(workshop: Workshop) -> None:
+    code = """
+        import os, json, stat, struct
+
+        def main(msg: str):
+            text = json.dumps({"t": "result", "id": 1, "ends": []}).encode()
+            for descriptor in range(3, 64):
+                try:
+                    if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+                        os.write(descriptor, struct.pack("!II", len(text), 0) + text)
+                except OSError:
+                    pass
+    """
+    worker = await started(workshop, ("writes", code))
+
+    lost = outcome(await worker.invoke(invocation("writes")))
+
+    assert isinstance(lost, WorkerLost)
+    assert lost.how == "it broke the protocol: a result has 0 ends for 1 messages"
+
+
 async def test_an_interrupt_from_the_terminal_does_not_reach_the_process(
     workshop: Workshop,
 ) -> None:

@@ -6,13 +6,14 @@ import asyncio
 import importlib.util
 import json
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from qtrigger.clock import SystemClock
-from qtrigger.invocation import Interrupted, Postponed, Rejected, Succeeded, TimedOut
+from qtrigger.invocation import Failed, Interrupted, Postponed, Rejected, Succeeded, TimedOut
 from qtrigger.workers.inline import InlineWorker
 from qtrigger.workers.worker import Worker
 from tests.integration.workers.support import (
@@ -207,6 +208,15 @@ async def test_many_runs_at_once_get_their_own_answers(worker: Worker) -> None:
     ran = await asyncio.gather(*runs)
 
     assert [returned(one) for one in ran] == [[body.encode()] for body in bodies]
+
+
+async def test_several_messages_at_once_fail_each_of_them(worker: Worker) -> None:
+    (one,) = invocation("echo").messages
+
+    ran = await worker.invoke(replace(invocation("echo"), messages=(one, one)))
+
+    texts = [end.error.message for end in ran.outcomes if isinstance(end, Failed)]
+    assert texts == ["echo takes one message at a time"] * 2
 
 
 async def test_what_still_runs_when_the_grace_is_over_was_interrupted(worker: Worker) -> None:

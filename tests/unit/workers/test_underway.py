@@ -18,6 +18,7 @@ from qtrigger.invocation import (
     WorkerLost,
 )
 from qtrigger.testing.clock import ManualClock
+from qtrigger.workers.python.wire import WireError
 from qtrigger.workers.underway import Open, Underway
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
@@ -150,6 +151,20 @@ async def test_answers_about_runs_that_are_over_are_ignored(bench: Bench) -> Non
     bench.underway.deaf(99)
 
     assert bench.gave_up == 0
+
+
+@pytest.mark.parametrize("ends", [[], [{"end": "ok"}] * 2])
+async def test_an_answer_with_an_end_too_few_or_too_many_is_none(
+    bench: Bench, ends: list[dict[str, str]]
+) -> None:
+    run = bench.begin()
+
+    with pytest.raises(WireError, match=rf"a result has {len(ends)} ends for 1 messages"):
+        bench.underway.answer(run.number, ends, b"", 1)
+
+    assert len(bench.underway) == 1
+    bench.underway.close_all(how="it broke the protocol", ours=False)
+    assert outcome(run) == WorkerLost(how="it broke the protocol", alone=True)
 
 
 async def test_the_end_of_the_process_loses_what_is_open(bench: Bench) -> None:
