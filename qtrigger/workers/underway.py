@@ -51,7 +51,7 @@ class Underway:
         self._give_up = give_up
         self._numbers = count(1)
         self._open: dict[int, Open] = {}
-        self._quiet: asyncio.Event | None = None
+        self._waiting: set[asyncio.Event] = set()
         self.completed = 0
 
     def __len__(self) -> int:
@@ -93,8 +93,13 @@ class Underway:
         """Wait until nothing is left but given up runs; False when time ran out first."""
         if self._is_quiet:
             return True
-        self._quiet = asyncio.Event()
-        await self._clock.wait(self._quiet, timeout_s)
+        # One each: a retirement and a stop, or two stops, may wait side by side.
+        quiet = asyncio.Event()
+        self._waiting.add(quiet)
+        try:
+            await self._clock.wait(quiet, timeout_s)
+        finally:
+            self._waiting.discard(quiet)
         return self._is_quiet
 
     def close_all(self, *, how: str, ours: bool) -> int:
@@ -147,8 +152,9 @@ class Underway:
         self._note_quiet()
 
     def _note_quiet(self) -> None:
-        if self._quiet is not None and self._is_quiet:
-            self._quiet.set()
+        if self._waiting and self._is_quiet:
+            for quiet in self._waiting:
+                quiet.set()
 
 
 def _resolve(run: Open, ran: Ran) -> None:

@@ -17,7 +17,7 @@ from qtrigger.invocation import (
     TriggerMessage,
     WorkerLost,
 )
-from qtrigger.testing.clock import ManualClock
+from qtrigger.testing.clock import ManualClock, settle
 from qtrigger.workers.python.wire import WireError
 from qtrigger.workers.underway import Open, Underway
 
@@ -205,6 +205,17 @@ async def test_quiet_is_when_only_given_up_runs_are_left(bench: Bench) -> None:
 
     assert await bench.clock.run(waiting) is True
     assert await bench.clock.run(bench.underway.wait_quiet(0)) is True
+
+
+async def test_several_may_wait_for_quiet(bench: Bench) -> None:
+    bench.begin()
+    waiting = [asyncio.create_task(bench.underway.wait_quiet(30)) for _ in range(2)]
+    await settle()
+
+    bench.underway.close_all(how="", ours=True)
+    await settle()
+
+    assert [one.done() for one in waiting] == [True, True]
 
 
 async def test_the_wait_for_quiet_has_an_end(bench: Bench) -> None:
