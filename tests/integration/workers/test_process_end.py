@@ -15,8 +15,9 @@ import pytest
 from qtrigger.errors import WorkerStartError
 from qtrigger.events import UserLog
 from qtrigger.invocation import Interrupted, Succeeded, TimedOut, WorkerLost
+from qtrigger.workers.deadlines import Deadlines
 from qtrigger.workers.pooled import LoadCrash
-from qtrigger.workers.process import Deadlines, PythonWorker
+from qtrigger.workers.process import PythonWorker
 from tests.integration.workers.support import (
     RETURN,
     TRIGGER,
@@ -340,6 +341,21 @@ async def test_a_stop_with_grace_lets_runs_finish_and_the_process_leave_by_itsel
 
 def _dedented(code: str) -> str:
     return code.replace("\n    ", "\n")
+
+
+async def test_a_stop_during_a_retirement_ends_it_too(workshop: Workshop, tmp_path: Path) -> None:
+    worker = await started(workshop, ("blocks", BLOCKS))
+    never = str(tmp_path / "never")
+    neighbour = asyncio.create_task(worker.invoke(invocation("blocks", never)))
+    late = asyncio.create_task(worker.invoke(invocation("blocks", never, timeout_s=0.05)))
+    await worker.wait_unavailable()
+
+    await worker.stop(0.0)
+
+    assert outcome(await late) == TimedOut(after_s=0.05)
+    assert outcome(await neighbour) == Interrupted()
+    names = {task.get_name() for task in asyncio.all_tasks()}
+    assert not any("worker process" in name for name in names)
 
 
 async def test_a_stop_ends_code_that_shrugs_off_sigterm(workshop: Workshop) -> None:
