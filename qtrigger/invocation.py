@@ -106,7 +106,13 @@ class WorkerLost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interrupted:
-    """Ended by us (stop or reload): no failure of the function's."""
+    """Ended by us: no failure of the function's.
+
+    `by` is what interrupted it: `stop` (our stop or reload) or `neighbour` (its worker had to
+    end because of another run).
+    """
+
+    by: str = "stop"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

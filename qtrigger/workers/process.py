@@ -52,7 +52,8 @@ class PythonWorker:
         self._deadlines = deadlines or Deadlines()
         self._underway = Underway(clock, ask=self._ask, give_up=self._retire)
         self._accepting = False
-        self._ours = False  # we are ending it, or have
+        self._ours = False  # we are ending it, or have …
+        self._by = "stop"  # … because of this; see `Interrupted`
         self._text = UserText(clock, events, note_after_s=self._deadlines.load_note_s)
         self._broke = ""  # how it ended when it is not for the process itself to say
         self._broken = asyncio.Event()
@@ -163,7 +164,7 @@ class PythonWorker:
             # Also after a defect of ours: nobody may wait for a worker that nobody watches.
             self._close_to_new()
             self._link.close()
-            self.lost = self._underway.close_all(how=self.how, ours=self._ours)
+            self.lost = self._underway.close_all(how=self.how, ours=self._ours, by=self._by)
             self._ended.set()
             if self._handshake is not None:
                 self._handshake.ended(self.how)
@@ -180,11 +181,12 @@ class PythonWorker:
         self._close_to_new()
         await process.end()
 
-    async def _end(self) -> None:
+    async def _end(self, by: str = "stop") -> None:
         """End the process for certain, and wait until everything is answered."""
         self._close_to_new()
-        # One that has begun to end by itself is not ended by us.
-        self._ours = self._ours or not self._broken.is_set()
+        # Whoever comes first has ended it, which may be the process itself.
+        if not self._ours and not self._broken.is_set():
+            self._ours, self._by = True, by
         if self._process is not None and not self._ended.is_set():
             await self._process.end()
         if self._watcher is not None:
@@ -204,7 +206,7 @@ class PythonWorker:
 
     async def _retire_in_time(self) -> None:
         await self._underway.wait_quiet(self._deadlines.retire_s)
-        await self._end()
+        await self._end(by="neighbour")
 
     # --- frames ---------------------------------------------------------------------------------
 

@@ -102,11 +102,11 @@ class Underway:
             self._waiting.discard(quiet)
         return self._is_quiet
 
-    def close_all(self, *, how: str, ours: bool) -> int:
+    def close_all(self, *, how: str, ours: bool, by: str = "stop") -> int:
         """The process has ended: answer what is open. Returns how many were lost to its end.
 
         `ours` says that we ended it; then those that were given up have timed out and the others
-        are interrupted, and none is lost.
+        are interrupted, `by` what, and none is lost.
         """
         alone = len(self._open) == 1
         closing = list(self._open.values())
@@ -115,7 +115,7 @@ class Underway:
             if run.given_up:
                 outcome = TimedOut(after_s=run.invocation.timeout_s or 0.0)
             elif ours:
-                outcome = Interrupted()
+                outcome = Interrupted(by=by)
             else:
                 outcome = WorkerLost(how=how, alone=alone)
             duration_s = self._clock.monotonic() - run.since

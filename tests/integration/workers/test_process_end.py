@@ -243,7 +243,7 @@ async def test_neighbours_that_do_not_finish_are_interrupted_and_not_lost(
     ran = await worker.invoke(invocation("blocks", never, timeout_s=0.05))
 
     assert outcome(ran) == TimedOut(after_s=0.05)
-    assert outcome(await neighbour) == Interrupted()
+    assert outcome(await neighbour) == Interrupted(by="neighbour")
     assert worker.lost == 0
 
 

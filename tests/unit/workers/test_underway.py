@@ -193,6 +193,18 @@ async def test_when_we_end_the_process_nothing_is_lost(bench: Bench) -> None:
     assert outcome(run) == Interrupted()
 
 
+async def test_what_an_end_of_ours_interrupts_says_why(bench: Bench) -> None:
+    late, neighbour = bench.begin(timeout_s=1), bench.begin()
+    await bench.clock.advance(1)
+    bench.underway.deaf(late.number)
+
+    bench.underway.close_all(how="", ours=True, by="neighbour")
+
+    assert (outcome(late), outcome(neighbour)) == (
+        TimedOut(after_s=1), Interrupted(by="neighbour")
+    )  # fmt: skip
+
+
 async def test_quiet_is_when_only_given_up_runs_are_left(bench: Bench) -> None:
     late, neighbour = bench.begin(timeout_s=1), bench.begin()
     await bench.clock.advance(1)
