@@ -51,7 +51,7 @@ class Underway:
         self._give_up = give_up
         self._numbers = count(1)
         self._open: dict[int, Open] = {}
-        self._quiet: asyncio.Event | None = None
+        self._waiting: set[asyncio.Event] = set()
         self.completed = 0
 
     def __len__(self) -> int:
@@ -66,13 +66,12 @@ class Underway:
         return run
 
     def answer(self, number: int, ends: list[dict[str, Any]], blob: bytes, took_s: float) -> None:
-        """The process has answered."""
+        """The process has answered. Raises what `answers.ran` does for nonsense."""
         run = self._open[number]
-        if run.asked and ends[0]["end"] == "cancelled":
+        ran = answers.ran(run.invocation, ends, blob, took_s)
+        if run.asked and Interrupted() in ran.outcomes:
             outcome = TimedOut(after_s=run.invocation.timeout_s or 0.0)
             ran = answers.every(run.invocation, outcome, took_s)
-        else:
-            ran = answers.ran(ends, blob, took_s)
         self.completed += 1
         self._close(run)
         _resolve(run, ran)
@@ -94,15 +93,20 @@ class Underway:
         """Wait until nothing is left but given up runs; False when time ran out first."""
         if self._is_quiet:
             return True
-        self._quiet = asyncio.Event()
-        await self._clock.wait(self._quiet, timeout_s)
+        # One each: a retirement and a stop, or two stops, may wait side by side.
+        quiet = asyncio.Event()
+        self._waiting.add(quiet)
+        try:
+            await self._clock.wait(quiet, timeout_s)
+        finally:
+            self._waiting.discard(quiet)
         return self._is_quiet
 
-    def close_all(self, *, how: str, ours: bool) -> int:
+    def close_all(self, *, how: str, ours: bool, by: str = "stop") -> int:
         """The process has ended: answer what is open. Returns how many were lost to its end.
 
         `ours` says that we ended it; then those that were given up have timed out and the others
-        are interrupted, and none is lost.
+        are interrupted, `by` what, and none is lost.
         """
         alone = len(self._open) == 1
         closing = list(self._open.values())
@@ -111,7 +115,7 @@ class Underway:
             if run.given_up:
                 outcome = TimedOut(after_s=run.invocation.timeout_s or 0.0)
             elif ours:
-                outcome = Interrupted()
+                outcome = Interrupted(by=by)
             else:
                 outcome = WorkerLost(how=how, alone=alone)
             duration_s = self._clock.monotonic() - run.since
@@ -148,8 +152,9 @@ class Underway:
         self._note_quiet()
 
     def _note_quiet(self) -> None:
-        if self._quiet is not None and self._is_quiet:
-            self._quiet.set()
+        if self._waiting and self._is_quiet:
+            for quiet in self._waiting:
+                quiet.set()
 
 
 def _resolve(run: Open, ran: Ran) -> None:

@@ -15,8 +15,9 @@ import pytest
 from qtrigger.errors import WorkerStartError
 from qtrigger.events import UserLog
 from qtrigger.invocation import Interrupted, Succeeded, TimedOut, WorkerLost
+from qtrigger.workers.deadlines import Deadlines
 from qtrigger.workers.pooled import LoadCrash
-from qtrigger.workers.process import Deadlines, PythonWorker
+from qtrigger.workers.process import PythonWorker
 from tests.integration.workers.support import (
     RETURN,
     TRIGGER,
@@ -242,7 +243,7 @@ async def test_neighbours_that_do_not_finish_are_interrupted_and_not_lost(
     ran = await worker.invoke(invocation("blocks", never, timeout_s=0.05))
 
     assert outcome(ran) == TimedOut(after_s=0.05)
-    assert outcome(await neighbour) == Interrupted()
+    assert outcome(await neighbour) == Interrupted(by="neighbour")
     assert worker.lost == 0
 
 
@@ -340,6 +341,21 @@ async def test_a_stop_with_grace_lets_runs_finish_and_the_process_leave_by_itsel
 
 def _dedented(code: str) -> str:
     return code.replace("\n    ", "\n")
+
+
+async def test_a_stop_during_a_retirement_ends_it_too(workshop: Workshop, tmp_path: Path) -> None:
+    worker = await started(workshop, ("blocks", BLOCKS))
+    never = str(tmp_path / "never")
+    neighbour = asyncio.create_task(worker.invoke(invocation("blocks", never)))
+    late = asyncio.create_task(worker.invoke(invocation("blocks", never, timeout_s=0.05)))
+    await worker.wait_unavailable()
+
+    await worker.stop(0.0)
+
+    assert outcome(await late) == TimedOut(after_s=0.05)
+    assert outcome(await neighbour) == Interrupted()
+    names = {task.get_name() for task in asyncio.all_tasks()}
+    assert not any("worker process" in name for name in names)
 
 
 async def test_a_stop_ends_code_that_shrugs_off_sigterm(workshop: Workshop) -> None:
@@ -444,6 +460,27 @@ async def test_a_process_that_breaks_the_protocol_is_ended(workshop: Workshop) -
     assert isinstance(lost, WorkerLost)
     assert "broke the protocol" in lost.how
     assert not is_alive(worker.pid)
+
+
+async def test_a_result_with_too_few_ends_loses_the_run_and_says_why(workshop: Workshop) -> None:
+    code = """
+        import os, json, stat, struct
+
+        def main(msg: str):
+            text = json.dumps({"t": "result", "id": 1, "ends": []}).encode()
+            for descriptor in range(3, 64):
+                try:
+                    if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+                        os.write(descriptor, struct.pack("!II", len(text), 0) + text)
+                except OSError:
+                    pass
+    """
+    worker = await started(workshop, ("writes", code))
+
+    lost = outcome(await worker.invoke(invocation("writes")))
+
+    assert isinstance(lost, WorkerLost)
+    assert lost.how == "it broke the protocol: a result has 0 ends for 1 messages"
 
 
 async def test_an_interrupt_from_the_terminal_does_not_reach_the_process(

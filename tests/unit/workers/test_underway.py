@@ -17,7 +17,8 @@ from qtrigger.invocation import (
     TriggerMessage,
     WorkerLost,
 )
-from qtrigger.testing.clock import ManualClock
+from qtrigger.testing.clock import ManualClock, settle
+from qtrigger.workers.python.wire import WireError
 from qtrigger.workers.underway import Open, Underway
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
@@ -152,6 +153,20 @@ async def test_answers_about_runs_that_are_over_are_ignored(bench: Bench) -> Non
     assert bench.gave_up == 0
 
 
+@pytest.mark.parametrize("ends", [[], [{"end": "ok"}] * 2])
+async def test_an_answer_with_an_end_too_few_or_too_many_is_none(
+    bench: Bench, ends: list[dict[str, str]]
+) -> None:
+    run = bench.begin()
+
+    with pytest.raises(WireError, match=rf"a result has {len(ends)} ends for 1 messages"):
+        bench.underway.answer(run.number, ends, b"", 1)
+
+    assert len(bench.underway) == 1
+    bench.underway.close_all(how="it broke the protocol", ours=False)
+    assert outcome(run) == WorkerLost(how="it broke the protocol", alone=True)
+
+
 async def test_the_end_of_the_process_loses_what_is_open(bench: Bench) -> None:
     runs = [bench.begin(), bench.begin(timeout_s=10)]
 
@@ -178,6 +193,18 @@ async def test_when_we_end_the_process_nothing_is_lost(bench: Bench) -> None:
     assert outcome(run) == Interrupted()
 
 
+async def test_what_an_end_of_ours_interrupts_says_why(bench: Bench) -> None:
+    late, neighbour = bench.begin(timeout_s=1), bench.begin()
+    await bench.clock.advance(1)
+    bench.underway.deaf(late.number)
+
+    bench.underway.close_all(how="", ours=True, by="neighbour")
+
+    assert (outcome(late), outcome(neighbour)) == (
+        TimedOut(after_s=1), Interrupted(by="neighbour")
+    )  # fmt: skip
+
+
 async def test_quiet_is_when_only_given_up_runs_are_left(bench: Bench) -> None:
     late, neighbour = bench.begin(timeout_s=1), bench.begin()
     await bench.clock.advance(1)
@@ -190,6 +217,17 @@ async def test_quiet_is_when_only_given_up_runs_are_left(bench: Bench) -> None:
 
     assert await bench.clock.run(waiting) is True
     assert await bench.clock.run(bench.underway.wait_quiet(0)) is True
+
+
+async def test_several_may_wait_for_quiet(bench: Bench) -> None:
+    bench.begin()
+    waiting = [asyncio.create_task(bench.underway.wait_quiet(30)) for _ in range(2)]
+    await settle()
+
+    bench.underway.close_all(how="", ours=True)
+    await settle()
+
+    assert [one.done() for one in waiting] == [True, True]
 
 
 async def test_the_wait_for_quiet_has_an_end(bench: Bench) -> None:
