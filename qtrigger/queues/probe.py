@@ -13,8 +13,11 @@ from enum import Enum, auto
 from qtrigger.clock import Clock
 
 HOST = "127.0.0.1"
-PROBE_TIMEOUT_S = 0.25
-ANSWER_TIMEOUT_S = 3.0
+
+# Loopback connects at once or not at all. An Azurite that is busy or only just up answers late,
+# and to take it for a stranger would end the start.
+CONNECT_TIMEOUT_S = 0.25
+ANSWER_TIMEOUT_S = 2.0
 
 # Storage answers a request without a signature with 4xx and its own headers.
 _SIGNS = (b"\r\nx-ms-", b"\r\nserver: azurite-queue", b"\r\nserver: qtrigger-emulator")
@@ -37,24 +40,22 @@ class Found:
 
 
 async def probe(port: int, clock: Clock) -> Found:
-    """Look at `port` on loopback; what listens there gets a few seconds to say what it is."""
+    """Look at `port` on loopback: a quarter of a second at most, two more if it is held."""
     try:
-        async with clock.timeout(PROBE_TIMEOUT_S):
+        async with clock.timeout(CONNECT_TIMEOUT_S):
             reader, writer = await asyncio.open_connection(HOST, port)
     except (TimeoutError, OSError):
         return Found(listening=Listening.NOTHING)
     answer = b""
-    try:
-        # A queue service under load may take its time; only silence condemns.
+    with contextlib.suppress(TimeoutError, OSError):
         async with clock.timeout(ANSWER_TIMEOUT_S):
-            writer.write(f"GET / HTTP/1.0\r\nHost: {HOST}:{port}\r\n\r\n".encode())
-            answer = await reader.read(4096)
-    except (TimeoutError, OSError):
-        answer = b""
-    finally:
-        writer.close()
-        with contextlib.suppress(OSError):
-            await writer.wait_closed()
+            try:
+                writer.write(f"GET / HTTP/1.0\r\nHost: {HOST}:{port}\r\n\r\n".encode())
+                answer = await reader.read(4096)
+            finally:
+                writer.close()
+                with contextlib.suppress(OSError):
+                    await writer.wait_closed()
     lower = answer.lower()
     genuine = any(sign in lower for sign in _SIGNS)
     return Found(

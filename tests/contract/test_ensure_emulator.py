@@ -19,6 +19,7 @@ from qtrigger.queues.azurite_process import AzuriteProcess
 from qtrigger.queues.emulator.server import BuiltinEmulator
 from qtrigger.queues.probe import Listening, probe
 from qtrigger.queues.rest import RestQueueService
+from qtrigger.testing.clock import ManualClock
 
 CLOCK = SystemClock()
 
@@ -134,6 +135,28 @@ async def test_a_silent_stranger_is_given_up_on_soon(tmp_path: Path, lines: list
         with pytest.raises(EmulatorError, match="no queue service"):
             await ensure_emulator(tmp_path, port, progress=lines.append, clock=CLOCK)
 
+    server.close()
+
+
+async def test_a_busy_emulator_is_given_time_to_answer() -> None:
+    asked, answer = asyncio.Event(), asyncio.Event()
+
+    async def busy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        asked.set()
+        await answer.wait()
+        writer.write(b"HTTP/1.1 400 Bad Request\r\nServer: Azurite-Queue/3.35.0\r\n\r\n")
+        writer.close()
+
+    clock = ManualClock()
+    server = await asyncio.start_server(busy, "127.0.0.1", 0)
+    looking = asyncio.create_task(probe(server.sockets[0].getsockname()[1], clock))
+    await asked.wait()
+
+    await clock.advance(1.5)
+    answer.set()
+
+    assert (await looking).listening is Listening.QUEUE_SERVICE
     server.close()
 
 
