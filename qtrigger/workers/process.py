@@ -50,7 +50,7 @@ class PythonWorker:
         self._env = env
         self._clock = clock
         self._deadlines = deadlines or Deadlines()
-        self._underway = Underway(clock, ask=self._ask, give_up=self._retire)
+        self._underway = Underway(clock, ask=self._ask, cancel=self._cancel, give_up=self._retire)
         self._accepting = False
         self._ours = False  # we are ending it, or have …
         self._by = "stop"  # … because of this; see `Interrupted`
@@ -119,7 +119,7 @@ class PythonWorker:
         try:
             return await run.future
         except asyncio.CancelledError:
-            self._send({"t": "cancel", "id": run.number})
+            self._cancel(run.number)
             raise
 
     async def stop(self, grace_s: float) -> None:
@@ -127,7 +127,11 @@ class PythonWorker:
         self._close_to_new()
         if self._process is None:
             return
-        if await self._underway.wait_quiet(grace_s) and not self._broken.is_set():
+        quiet = await self._underway.wait_quiet(grace_s)
+        if not quiet:
+            # Async code can close what it has open; a signal would give it no chance to.
+            quiet = await self._underway.cancel_all(self._deadlines.leave_s / 2)
+        if quiet and not self._broken.is_set():
             self._ours = True
             self._send({"t": "stop"})
             await self._process.wait(self._deadlines.leave_s)
@@ -217,6 +221,9 @@ class PythonWorker:
     def _ask(self, number: int, limit_s: float) -> None:
         self._send({"t": "overdue", "id": number, "limit": limit_s})
 
+    def _cancel(self, number: int) -> None:
+        self._send({"t": "cancel", "id": number})
+
     def _on_frame(self, header: Header, blob: bytes) -> None:
         kind = header["t"]
         if kind == "result":
@@ -227,6 +234,8 @@ class PythonWorker:
             self._underway.left(header["id"], header["left"])
         elif kind == "deaf":
             self._underway.deaf(header["id"])
+        elif kind == "uncancelled":
+            self._underway.uncancelled(header["id"])
         elif kind == "loading":
             self._text.on_loading(header["function"])
         elif self._handshake is not None:

@@ -319,6 +319,31 @@ async def test_a_run_whose_caller_gave_up_is_cancelled_and_leaves_its_place(
     assert worker.accepting
 
 
+async def test_after_the_grace_async_code_may_clean_up_and_the_process_leaves_by_itself(
+    workshop: Workshop,
+) -> None:
+    code = """
+        import asyncio
+
+        async def main(msg: str):
+            print("waiting", flush=True)
+            try:
+                await asyncio.Event().wait()
+            finally:
+                await asyncio.sleep(0.01)
+                print("cleaned up", flush=True)
+    """
+    worker = await started(workshop, ("waits", code))
+    run = asyncio.create_task(worker.invoke(invocation("waits")))
+    await workshop.probe.wait_for(UserLog, where=lambda e: e.message == "waiting")
+
+    await worker.stop(0.0)
+
+    assert outcome(await run) == Interrupted()
+    assert [e.message for e in workshop.probe.of(UserLog)] == ["waiting", "cleaned up"]
+    assert worker.how == "exit code 0"
+
+
 async def test_a_stop_with_grace_lets_runs_finish_and_the_process_leave_by_itself(
     workshop: Workshop, tmp_path: Path
 ) -> None:

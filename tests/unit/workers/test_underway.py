@@ -30,11 +30,15 @@ CANCELLED = [{"end": "cancelled"}]
 class Bench:
     clock: ManualClock = field(default_factory=ManualClock)
     asked: list[tuple[int, float]] = field(default_factory=list)
+    cancelled: list[int] = field(default_factory=list)
     gave_up: int = 0
 
     def __post_init__(self) -> None:
         self.underway = Underway(
-            self.clock, ask=lambda *about: self.asked.append(about), give_up=self.give_up
+            self.clock,
+            ask=lambda *about: self.asked.append(about),
+            cancel=self.cancelled.append,
+            give_up=self.give_up,
         )
 
     def give_up(self) -> None:
@@ -234,6 +238,41 @@ async def test_the_wait_for_quiet_has_an_end(bench: Bench) -> None:
     bench.begin()
 
     assert await bench.clock.run(bench.underway.wait_quiet(30)) is False
+
+
+async def test_all_may_be_cancelled_and_waited_for(bench: Bench) -> None:
+    runs = [bench.begin(), bench.begin()]
+    cancelling = asyncio.create_task(bench.underway.cancel_all(1))
+    await settle()
+
+    assert bench.cancelled == [run.number for run in runs]
+    for run in runs:
+        bench.underway.answer(run.number, CANCELLED, b"", 0.1)
+
+    assert await bench.clock.run(cancelling) is True
+    assert bench.clock.monotonic() == 0
+    assert {outcome(run) for run in runs} == {Interrupted()}
+
+
+async def test_those_that_cannot_be_cancelled_are_not_waited_for(bench: Bench) -> None:
+    plain, other = bench.begin(), bench.begin()
+    cancelling = asyncio.create_task(bench.underway.cancel_all(1))
+    await settle()
+
+    bench.underway.uncancelled(plain.number)
+    bench.underway.answer(other.number, CANCELLED, b"", 0.1)
+    bench.underway.uncancelled(99)
+
+    assert await bench.clock.run(cancelling) is False
+    assert bench.clock.monotonic() == 0
+    assert bench.gave_up == 0
+
+
+async def test_a_cancellation_that_nothing_answers_has_an_end(bench: Bench) -> None:
+    bench.begin()
+
+    assert await bench.clock.run(bench.underway.cancel_all(1)) is False
+    assert bench.clock.monotonic() == 1
 
 
 async def test_an_answer_that_nobody_waits_for_any_more_is_dropped(bench: Bench) -> None:
