@@ -1,17 +1,20 @@
 """Runs this repository's order pipeline once, on an emulator of its own, and ends.
 
-`make demo` calls it: it starts `qtrigger start`, sends a few orders as soon as the host is
-ready, and leaves when every queue has been empty for a while. One order goes to a country that
-nobody delivers to, so its parcel fails five times and ends in the poison queue.
+`make demo` calls it: it copies the project into a temporary folder, starts `qtrigger start`
+there, sends a few orders as soon as the host is ready, and leaves when every queue has been
+empty for a while. One order goes to a country that nobody delivers to, so its parcel fails five
+times and ends in the poison queue.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,28 +40,44 @@ STORAGE = (
 
 def main() -> int:
     """Run the demo; return its exit code."""
-    environ = {**os.environ, "AzureWebJobsStorage": STORAGE.format(port=free_port())}
-    start = [*QTRIGGER, "start", str(ROOT), "--exit-when-idle", IDLE_SECONDS]
-    print("$ qtrigger start --exit-when-idle", IDLE_SECONDS, flush=True)
-    with subprocess.Popen(
-        [*start, "--log-format", "plain"], env=environ, stdout=subprocess.PIPE, text=True
-    ) as host:
-        assert host.stdout is not None
-        for line in host.stdout:
-            print(line, end="", flush=True)
-            if line.startswith("ready in"):
-                send_orders(environ)
-        code = host.wait(LIMIT_SECONDS)
+    with tempfile.TemporaryDirectory(prefix="qtrigger-demo-") as folder:
+        project = copy_project(Path(folder))
+        command = [*QTRIGGER, "start", str(project), "--exit-when-idle", IDLE_SECONDS]
+        print("$ qtrigger start --exit-when-idle", IDLE_SECONDS, flush=True)
+        with subprocess.Popen(
+            [*command, "--log-format", "plain"], env=environ(), stdout=subprocess.PIPE, text=True
+        ) as host:
+            assert host.stdout is not None
+            for line in host.stdout:
+                print(line, end="", flush=True)
+                if line.startswith("ready in"):
+                    send_orders(project)
+            code = host.wait(LIMIT_SECONDS)
     print(f"the host ended by itself with exit code {code}", flush=True)
     return code
 
 
-def send_orders(environ: dict[str, str]) -> None:
+def copy_project(folder: Path) -> Path:
+    """Copy the project, with a port of its own for the emulator, so that nobody else's is used."""
+    shutil.copytree(ROOT / "functions", folder / "functions")
+    shutil.copy(ROOT / "host.json", folder)
+    settings = json.loads((ROOT / "local.settings.json").read_text("utf-8"))
+    settings["Values"]["AzureWebJobsStorage"] = STORAGE.format(port=free_port())
+    (folder / "local.settings.json").write_text(json.dumps(settings), "utf-8")
+    return folder
+
+
+def send_orders(project: Path) -> None:
     """Put the sample orders on the queue."""
     texts = [json.dumps(order) for order in ORDERS]
     print("$ qtrigger send orders", *(f"'{text}'" for text in texts), flush=True)
-    command = [*QTRIGGER, "send", "--project", str(ROOT), "orders", *texts]
-    subprocess.run(command, env=environ, check=True, timeout=LIMIT_SECONDS)
+    command = [*QTRIGGER, "send", "--project", str(project), "orders", *texts]
+    subprocess.run(command, env=environ(), check=True, timeout=LIMIT_SECONDS)
+
+
+def environ() -> dict[str, str]:
+    """Return this process's environment without what would override the demo's settings."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("AzureWeb")}
 
 
 def free_port() -> int:

@@ -43,8 +43,8 @@ class ProjectError(QtriggerError):
 class QueueError(QtriggerError):
     """The queue service answered with an error, or not at all.
 
-    `status` is the HTTP status (0: no answer), `code` the service's own error code ("" when
-    it gave none).
+    `status` is the HTTP status (0: no answer). `code` is the service's own error code, or ours
+    for a kind of silence (`CannotConnect`, `TimedOut`, `NoToken` …); "" when there is none.
     """
 
     def __init__(self, message: str, *, status: int = 0, code: str = "") -> None:

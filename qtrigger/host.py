@@ -20,7 +20,7 @@ from qtrigger.events import (
 )
 from qtrigger.idle import IdleWatch
 from qtrigger.listener import Listener
-from qtrigger.project.model import FunctionDefinition, Project, Severity
+from qtrigger.project.model import FunctionDefinition, Project
 from qtrigger.queues.services import QueueServices
 from qtrigger.workers.worker import Loaded, LoadFailure, Worker
 
@@ -171,18 +171,17 @@ class Host:
     def _states(self) -> Sequence[FunctionState]:
         known = [self._state(function) for function in self.project.functions]
         broken = [
-            FunctionState(name=name, queue="", connection="", state="failed", why=self._why(name))
+            FunctionState(name=name, queue="", connection="", state="failed", why="see above")
             for name in self.project.failed
         ]
         return sorted([*known, *broken], key=lambda state: state.name.lower())
 
     def _state(self, function: FunctionDefinition) -> FunctionState:
-        failure = self.failures.get(function.name)
         state, why = "ready", ""
         if function.disabled:
             state, why = "disabled", function.disabled
-        elif failure is not None:
-            state, why = "failed", f"{failure.place}: {failure.message}".removeprefix(": ")
+        elif function.name in self.failures:
+            state, why = "failed", "see above"
         return FunctionState(
             name=function.name,
             queue=function.trigger.queue,
@@ -191,12 +190,6 @@ class Host:
             why=why,
             concurrency=function.options.concurrency,
         )
-
-    def _why(self, name: str) -> str:
-        for problem in self.project.problems:
-            if problem.function == name and problem.severity is Severity.ERROR:
-                return problem.message
-        return "see the findings above"
 
 
 def _start_polling(listener: Listener) -> asyncio.Task[None]:

@@ -83,7 +83,7 @@ class Listener:
         self._clock = clock
         self._sink = sink
         self._changed = changed
-        self._stopping = False
+        self._stopped = asyncio.Event()
         self._exists = False
         self._found_since_wait = False
         self._processing = 0
@@ -116,13 +116,13 @@ class Listener:
 
     def stop_polling(self) -> None:
         """Ask for no more messages; what is in processing goes on."""
-        self._stopping = True
+        self._stopped.set()
         self._woken.set()
         self._message_moved.set()
 
     async def run(self) -> None:
         """Poll until told to stop; messages may still be on their way then, see `settled`."""
-        while not self._stopping:
+        while not self._stopped.is_set():
             # A wake-up that comes while a poll is under way ends the wait after it.
             self._woken.clear()
             wait_s = await self._poll()
@@ -150,8 +150,8 @@ class Listener:
         """Ask once. Return the wait before the next poll, or None when messages were found."""
         try:
             if not self._exists:
-                self._exists = await self.queue.exists()
-            found = await self._receive() if self._exists else 0
+                self._exists = await self._unless_stopped(self.queue.exists())
+            found = await self._receive() if self._exists and not self._stopped.is_set() else 0
         except QueueMissing:
             return self._nothing_there()
         except QueueUnavailable as error:
@@ -169,6 +169,20 @@ class Listener:
             return self._nothing_there()
         self._tell(OK, None, "", 0.0)
         return None if found else self._idle_wait()
+
+    async def _unless_stopped(self, asking: Coroutine[object, object, bool]) -> bool:
+        """Await a question that takes nothing from the queue; a stop ends it unanswered.
+
+        A receive is never dropped so: its answer holds messages.
+        """
+        question = asyncio.ensure_future(asking)
+        stopped = asyncio.ensure_future(self._stopped.wait())
+        try:
+            await asyncio.wait({question, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            return await question if question.done() else False
+        finally:
+            question.cancel()
+            stopped.cancel()
 
     async def _receive(self) -> int:
         asked_at = self._clock.monotonic()
@@ -190,7 +204,7 @@ class Listener:
         return len(messages)
 
     def _begin(self, lease: Lease) -> None:
-        if self._stopping:
+        if self._stopped.is_set():
             self._own(self._lifecycle.hand_back(lease), lease)
             return
         slot = _Slot(self._slot_freed)
@@ -227,7 +241,7 @@ class Listener:
 
     async def _wait_for_room(self) -> None:
         options = self._options
-        while not self._stopping and (
+        while not self._stopped.is_set() and (
             self._processing > options.new_batch_threshold
             or len(self._tasks) - self._processing > options.batch_size
         ):
@@ -237,7 +251,7 @@ class Listener:
     def _nothing_there(self) -> float:
         self._exists = False
         wait_s = self._idle_wait()
-        cause = f"queue {self.queue.name!r} does not exist"
+        cause = f"queue {self.queue.name!r} does not exist yet"
         hint = "It is picked up as soon as something creates it."
         self._tell(MISSING, cause, hint, wait_s)
         return wait_s

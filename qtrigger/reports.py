@@ -164,8 +164,8 @@ class MessageReports:
         elif settled.gone and not lease.lost:
             self.lost(
                 lease.message,
-                f"{settled.gone} Another consumer has taken the message, or the function itself "
-                "updated or deleted it.",
+                f"{settled.gone.rstrip('.')}. Another consumer has taken the message, or the "
+                "function itself updated or deleted it.",
             )
 
 

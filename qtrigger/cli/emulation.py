@@ -28,7 +28,7 @@ class LocalEmulator:
     def __init__(self, root: Path, choice: Choice, environment: str, clock: Clock) -> None:
         self._root = root
         self._choice = choice
-        self._development = environment == "Development"
+        self._development = environment.casefold() == "development"
         self._clock = clock
         self._running: dict[int, Emulator] = {}
 

@@ -6,6 +6,7 @@ when it is called, so that `--version` and `--help` answer at once.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import importlib
 import platform
@@ -100,6 +101,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(error.exit_code)
     except click.exceptions.Abort:
         sys.exit(130)
+    except OSError as error:
+        # The verbs turn what they expect into errors of ours; what is left is our own output.
+        with contextlib.suppress(OSError):
+            click.echo(f"error: {error}", err=True)
+        sys.exit(ExitCode.BUG)
     except QtriggerError as error:
         click.echo(f"{click.style('error:', fg='red', bold=True)} {error}", err=True)
         sys.exit(exit_code(error))

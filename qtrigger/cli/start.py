@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import click
 
 from qtrigger.cli import wiring
 from qtrigger.cli.emulation import Choice, LocalEmulator
+from qtrigger.cli.several import SeveralValues
 from qtrigger.clock import SystemClock
 from qtrigger.errors import ExitCode, ProjectError
 from qtrigger.events import EventSink, HostLog
@@ -23,7 +25,23 @@ from qtrigger.queues.services import QueueServices
 from qtrigger.supervisor import Supervisor
 from qtrigger.telemetry.sinks import FanOut, LibraryLogs, Tally
 
-SECONDS = click.FloatRange(min=0.0)
+
+class Seconds(click.ParamType[float]):
+    """A finite number of seconds, not negative."""
+
+    name = "seconds"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """See click."""
+        try:
+            seconds = float(value)
+        except ValueError:
+            seconds = math.nan
+        if not (math.isfinite(seconds) and seconds >= 0):
+            self.fail(f"{value!r} is no number of seconds from 0 up", param, ctx)
+        return seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,12 +57,19 @@ class StartOptions:
     emulator: Choice
 
 
-@click.command(short_help="Run the project's functions until stopped.")
+EPILOG = """\b
+Examples:
+  qtrigger start
+  qtrigger start ./orders --functions charge refund --exit-when-idle 10
+"""
+
+
+@click.command(
+    cls=SeveralValues, short_help="Run the project's functions until stopped.", epilog=EPILOG
+)
 @click.argument("project", required=False, type=click.Path())
 @wiring.environment_option
-@click.option(
-    "--functions", multiple=True, metavar="NAME", help="Run only this function; may be repeated."
-)
+@click.option("--functions", multiple=True, metavar="NAME…", help="Run only these functions.")
 @click.option(
     "--workers",
     type=click.IntRange(1, 10),
@@ -52,13 +77,13 @@ class StartOptions:
 )
 @click.option(
     "--shutdown-timeout",
-    type=SECONDS,
+    type=Seconds(),
     metavar="SECONDS",
     help="How long running functions may finish (default: host.json, else 30).",
 )
 @click.option(
     "--exit-when-idle",
-    type=SECONDS,
+    type=Seconds(),
     metavar="SECONDS",
     help="End with 0 once every queue has been empty and nothing has run for so long.",
 )
@@ -80,15 +105,10 @@ class StartOptions:
     "--log-level", type=click.Choice(list(wiring.LEVELS)), default="info", show_default=True
 )
 def start(project: str | None, log_format: str, log_level: str, **flags: Any) -> int:
-    r"""Run PROJECT's functions (default: the nearest folder upwards with a host.json).
+    """Run PROJECT's functions (default: the nearest folder upwards with a host.json).
 
     The first Ctrl-C or SIGTERM lets running functions finish, a second one hands their messages
     back and leaves at once. SIGHUP loads the project anew.
-
-    \b
-    Examples:
-      qtrigger start
-      qtrigger start ./orders --functions charge --exit-when-idle 10
     """
     options = StartOptions(root=wiring.find_root(project), **flags)
     tally = Tally()
@@ -155,7 +175,7 @@ class HostStarter:
 def _worker_count(settings: Mapping[str, str]) -> int:
     """Return what FUNCTIONS_WORKER_PROCESS_COUNT says when that is 1 to 10, else 1."""
     text = settings.get("FUNCTIONS_WORKER_PROCESS_COUNT", "").strip()
-    return int(text) if text.isdigit() and 1 <= int(text) <= 10 else 1
+    return int(text) if text in [str(number) for number in range(1, 11)] else 1
 
 
 def _defects_to(sink: EventSink) -> Any:

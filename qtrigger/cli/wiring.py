@@ -37,12 +37,12 @@ LEVELS = {
 # The same for every verb that reads a project.
 environment_option = click.option(
     "--environment",
-    type=click.Choice(["Development", "Production"], case_sensitive=False),
     envvar="AZURE_FUNCTIONS_ENVIRONMENT",
     default="Development",
+    metavar="NAME",
     show_default=True,
     show_envvar=True,
-    help="Which defaults apply.",
+    help="Which defaults apply: Development, or Production and any other name.",
 )
 
 
@@ -56,7 +56,10 @@ def find_root(given: str | None) -> Path:
         if not root.is_dir():
             raise ProjectError(f"{given} is not a folder. Give the folder that holds {HOST_FILE}.")
         return root.resolve()
-    here = Path.cwd()
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:
+        raise ProjectError("the current folder no longer exists. Change to another.") from None
     for folder in (here, *here.parents):
         if (folder / HOST_FILE).is_file():
             return folder
@@ -110,17 +113,29 @@ def open_workers(
 def check_runnable(project: Project) -> None:
     """Raise ProjectError when the project has no function that a host could run."""
     if not any(not function.disabled for function in project.functions):
-        raise ProjectError(
-            f"no function in {project.root} can run. Mend the findings above, or add a "
-            "folder with a function.json that has a queueTrigger binding."
+        raise ProjectError(_nothing_to_run(project))
+
+
+def _nothing_to_run(project: Project) -> str:
+    """Return why there is nothing to run, and what to do about it."""
+    if project.decorator_script is not None and not project.failed:
+        return (
+            f"{project.decorator_script.name} declares functions by decorators, which this version "
+            "does not run. Give each function a folder with a function.json."
         )
+    if project.problems:
+        return f"no function in {project.root} can run. Mend the findings above."
+    return (
+        f"there is no function in {project.root}. Add functions/NAME/function.json with a "
+        "queueTrigger binding, and functions/NAME/__init__.py with its main()."
+    )
 
 
 def choose_format(log_format: str, environment: str) -> str:
     """Return the log format that `auto` means here."""
     if log_format == "auto":
         readable = "console" if sys.stderr.isatty() and sys.stdout.isatty() else "plain"
-        log_format = "json" if environment == "Production" else readable
+        log_format = "json" if environment.casefold() != "development" else readable
     return log_format
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from qtrigger.errors import QtriggerError
 from qtrigger.project import dotnet_dates, queue_names
 
 _PIECE: Final = re.compile(r"(?P<brace>\{\{|\}\})|\{(?P<inner>[^{}]*)\}|(?P<stray>[{}])")
@@ -21,7 +22,7 @@ _TIME: Final = ("datetime", "sys.utcnow")
 _METHOD: Final = "sys.methodname"
 
 
-class ExpressionError(Exception):
+class ExpressionError(QtriggerError):
     """A template is malformed, or a name in it has no value; the message names the expression."""
 
 

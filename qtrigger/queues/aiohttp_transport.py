@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 import aiohttp
 from yarl import URL
 
-from qtrigger.clock import Clock
 from qtrigger.queues.transport import MAX_ANSWER_BYTES, NoAnswer, Response, Silence
 
 # Below the emulators' five seconds, so that they do not close a connection while a request is
@@ -33,36 +32,32 @@ class AiohttpTransport:
     `proxy` is an HTTP proxy's URL, credentials included, or None.
     """
 
-    def __init__(self, origin: str, clock: Clock, *, proxy: str | None = None) -> None:
+    def __init__(self, origin: str, *, proxy: str | None = None) -> None:
         self._origin = origin
-        self._clock = clock
         self._proxy = proxy
         self._session: aiohttp.ClientSession | None = None
         self._closed = False
 
     async def request(
-        self, method: str, target: str, headers: Mapping[str, str], body: bytes, timeout_s: float
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes
     ) -> Response:
         """See `Transport`."""
         session = self._open()
         try:
-            async with (
-                self._clock.timeout(timeout_s),
-                session.request(
-                    method,
-                    URL(self._origin + target, encoded=True),
-                    headers=headers,
-                    data=body or None,
-                    proxy=self._proxy,
-                    allow_redirects=False,
-                ) as answer,
-            ):
+            async with session.request(
+                method,
+                URL(self._origin + target, encoded=True),
+                headers=headers,
+                data=body or None,
+                proxy=self._proxy,
+                allow_redirects=False,
+            ) as answer:
                 return Response(
                     status=answer.status, headers=answer.headers, body=await _read(answer)
                 )
-        except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
+        except (aiohttp.ClientError, OSError, ValueError) as error:
             # No chain: the library's errors can hold the whole address, and so a signature.
-            raise self._no_answer(error, timeout_s) from None
+            raise self._no_answer(error) from None
 
     async def close(self) -> None:
         """See `Transport`."""
@@ -86,22 +81,21 @@ class AiohttpTransport:
                     ttl_dns_cache=30,
                     ssl=ssl.create_default_context() if secure else True,
                 ),
-                # The deadline is the clock's, over the whole exchange.
+                # The deadline is the caller's, over the whole exchange.
                 timeout=aiohttp.ClientTimeout(total=None),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 # A compressed answer could grow past any bound while it is unpacked.
                 auto_decompress=False,
                 headers={"Accept-Encoding": "identity"},
+                middlewares=(_once,),
                 # It would put a type on a request without a body, where none was signed.
                 skip_auto_headers=("Content-Type",),
             )
         return self._session
 
-    def _no_answer(self, error: Exception, timeout_s: float) -> NoAnswer:
+    def _no_answer(self, error: Exception) -> NoAnswer:
         reason, detail = Silence.BROKEN_OFF, _reason(error)
         match error:
-            case TimeoutError():
-                reason, detail = Silence.TIMED_OUT, f"{timeout_s:g} s"
             case aiohttp.ClientConnectorCertificateError():
                 reason = Silence.UNTRUSTED
             case aiohttp.ClientProxyConnectionError() | aiohttp.ClientHttpProxyError():
@@ -113,7 +107,7 @@ class AiohttpTransport:
             case aiohttp.ClientConnectorSSLError():
                 reason = Silence.NO_TLS
             case aiohttp.ClientConnectorError():
-                reason = Silence.REFUSED
+                reason = Silence.NOT_CONNECTED
         return NoAnswer(reason, detail)
 
 
@@ -146,6 +140,23 @@ def _is_exempt(host: str, port: int | None, no_proxy: str) -> bool:
         if name == "*" or (name and f".{host}".endswith(f".{name}")) or name == f"{host}:{port}":
             return True
     return False
+
+
+async def _once(
+    request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType
+) -> aiohttp.ClientResponse:
+    """Keep the library from sending anything but a POST again when a kept connection dies.
+
+    A second Get Messages would take a second batch, and the first, whose answer was lost, would
+    stay hidden with nobody to work it. The library repeats two of its own errors after the
+    middlewares have seen them; what is no error of its own it lets through.
+    """
+    try:
+        return await send(request)
+    except aiohttp.ClientConnectorError:
+        raise  # nothing was sent, and it is not repeated
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise NoAnswer(Silence.BROKEN_OFF, _reason(error)) from None
 
 
 async def _read(answer: aiohttp.ClientResponse) -> bytes:

@@ -31,6 +31,8 @@ DATA_FOLDER = ".azurite"
 
 _LOOK_AGAIN_S = 0.1
 
+_START = "qtrigger start --emulator"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Emulator:
@@ -104,8 +106,8 @@ def _already_there(port: int, found: Found) -> Emulator | None:
         case Listening.SOMETHING_ELSE:
             what = f"{found.server!r}" if found.server else "a program that is no queue service"
             raise EmulatorError(
-                f"port {port} of this machine is held by {what}; stop it, or choose another port "
-                f"for the emulator (--emulator-port 0), or set a connection string"
+                f"port {port} of this machine is held by {what}; stop it, or give the connection "
+                f"another port by a QueueEndpoint, or leave it alone with {_START} none"
             )
 
 
@@ -126,7 +128,7 @@ async def _start(azurite: Azurite, project_root: Path, port: int, clock: Clock) 
             return running
         raise EmulatorError(
             f"{error}. It is {azurite.main}, its log is {folder.path / 'azurite.log'}; "
-            "--emulator builtin does without Azurite"
+            f"{_START} builtin does without Azurite"
         ) from error
     except BaseException:
         folder.release()
@@ -151,7 +153,8 @@ async def _share(folder: DataFolder, port: int, clock: Clock) -> Emulator:
         if (port and theirs not in (0, port)) or clock.monotonic() >= deadline:
             raise EmulatorError(
                 f"{folder.path} is in use by process {pid}, whose Azurite listens on port "
-                f"{theirs}; choose that port (--emulator-port {theirs}), or stop that process"
+                f"{theirs}; give the connection that port by its QueueEndpoint, or stop that "
+                f"process; {_START} builtin does without the folder"
             )
         await clock.sleep(_LOOK_AGAIN_S)
 

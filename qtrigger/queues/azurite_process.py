@@ -157,18 +157,28 @@ async def _listening(process: subprocess.Popen[bytes], log: Path, clock: Clock) 
 
 
 async def _end(process: subprocess.Popen[bytes], clock: Clock) -> None:
+    """Let it save and leave; by its closed input first, by signals only when that did nothing.
+
+    A closed input already makes it send itself SIGTERM, and a second SIGTERM within the
+    milliseconds that it takes to save would end it with the newest messages unsaved.
+    """
     try:
         if process.stdin is not None:
             process.stdin.close()
-        if process.poll() is None:
+        if not await _has_ended(process, clock):
             process.terminate()
-        deadline = clock.monotonic() + STOP_TIMEOUT_S
-        while process.poll() is None and clock.monotonic() < deadline:
-            await clock.sleep(_POLL_S)
+            await _has_ended(process, clock)
     finally:
         if process.poll() is None:
             process.kill()
             process.wait()
+
+
+async def _has_ended(process: subprocess.Popen[bytes], clock: Clock) -> bool:
+    deadline = clock.monotonic() + STOP_TIMEOUT_S
+    while process.poll() is None and clock.monotonic() < deadline:
+        await clock.sleep(_POLL_S)
+    return process.poll() is not None
 
 
 def _read(log: Path) -> bytes:

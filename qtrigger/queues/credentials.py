@@ -115,8 +115,10 @@ class FederatedCredential:
 
     async def close(self) -> None:
         """See `TokenCredential`."""
-        await self._exchange.close()
-        await self._managed.close()
+        try:
+            await self._exchange.close()
+        finally:
+            await self._managed.close()
 
 
 def _managed(identity: Identity, client_id: str | None) -> dict[str, Any]:

@@ -29,6 +29,10 @@ from qtrigger.queues.wire import Operation
 # The service refuses signatures dated more than fifteen minutes off; name the cause before that.
 SKEW = timedelta(minutes=10)
 
+# The service asks for seconds. A gateway's day, or a time by a clock that is off, would keep a
+# lease from being renewed and a queue from being polled; one try a minute harms nobody.
+MAX_RETRY_AFTER_S = 60.0
+
 _SERVERS = ("Windows-Azure-Queue", "Azurite-Queue", "qtrigger-emulator")
 
 _MISSING = (QueueMissing, "there is no queue {where}")
@@ -36,6 +40,9 @@ _TOO_LARGE = (
     MessageTooLarge,
     f"{{where}} takes messages of {MAX_TEXT_BYTES:,} bytes at most, as encoded",
 )
+# QueueDisabled (409) is not here and so is a QueueRejected that is told, also after a delete: the
+# message is not gone, and somebody has to enable the queue. The references do not agree on it;
+# the code that they describe passes over QueueBeingDeleted alone.
 _BY_CODE: Mapping[str, tuple[type[QueueError], str]] = {
     "QueueNotFound": _MISSING,
     "QueueBeingDeleted": (
@@ -99,10 +106,10 @@ def from_response(attempt: Attempt, response: Response, now: datetime) -> QueueE
 
 
 def from_silence(attempt: Attempt, failure: NoAnswer) -> QueueUnavailable:
-    """The error for a request without an answer."""
+    """The error for a request without an answer; its code says which kind of silence it was."""
     where, detail = attempt.address, failure.detail
     match failure.reason:
-        case Silence.REFUSED:
+        case Silence.NOT_CONNECTED:
             text = f"cannot connect to {where}: {detail}{_emulator_hint(attempt.account)}"
         case Silence.UNKNOWN_HOST:
             text = f"cannot connect to {where}: the host's name is not known; is it spelt right?"
@@ -123,7 +130,9 @@ def from_silence(attempt: Attempt, failure: NoAnswer) -> QueueUnavailable:
             text = f"{where} answers with more than {detail}, but is no queue service"
         case Silence.CLOSED:
             text = f"the connection to {where} has been closed"
-    return QueueUnavailable(f"{text} (tried to {attempt.operation.words})")
+    return QueueUnavailable(
+        f"{text} (tried to {attempt.operation.words})", code=failure.reason.value
+    )
 
 
 def not_a_queue_service(attempt: Attempt, response: Response, what: str) -> QueueUnavailable:
@@ -160,15 +169,17 @@ def _unavailable(
 
 
 def _retry_after_s(value: str | None, now: datetime) -> float | None:
-    """Seconds from now; the header gives seconds or a time."""
+    """Seconds from now; the header gives whole seconds or a time, and anything else is no wish."""
     if value is None:
         return None
     if value.strip().isdecimal():
-        return float(value)
-    try:
-        return max(0.0, (read_time(value) - now).total_seconds())
-    except ValueError:
-        return None
+        wish = float(value)
+    else:
+        try:
+            wish = (read_time(value) - now).total_seconds()
+        except ValueError:
+            return None
+    return min(max(wish, 0.0), MAX_RETRY_AFTER_S)
 
 
 def _denied(attempt: Attempt, response: Response, code: str, now: datetime) -> str:

@@ -1,7 +1,8 @@
 """An identity's access tokens for the storage service.
 
 Owns when a token is fetched: one fetch at a time, early enough that no request waits for it,
-within a deadline. Which credential fetches it is `credentials`'.
+within a deadline. Which credential fetches it is `credentials`', what a failure means is
+`token_faults`'.
 """
 
 from __future__ import annotations
@@ -10,15 +11,16 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from qtrigger.clock import Clock
-from qtrigger.errors import AccessDenied, QueueError, QueueUnavailable
+from qtrigger.errors import QueueError, QueueUnavailable
 from qtrigger.queues.account import Identity
 from qtrigger.queues.credentials import Token, TokenCredential, build_credential
+from qtrigger.queues.token_faults import NO_TOKEN, from_failure
 
 SCOPE = "https://storage.azure.com/.default"
 REFRESH_EARLY_S = 300.0
 FETCH_TIMEOUT_S = 10.0
 
-# After a refresh that failed while the old token still holds.
+# The least time between two refreshes: after one that failed, or that brought a short token.
 RETRY_REFRESH_S = 30.0
 
 _CLOSED = "the connection has been closed"
@@ -51,23 +53,27 @@ class IdentityTokens:
     async def get(self) -> str:
         """A token good for now.
 
-        Raises AccessDenied when the identity gets none, QueueUnavailable when its issuer does
-        not answer within ten seconds. Callers at the same moment share one fetch.
+        Raises AccessDenied when the identity gets none until a person mends something,
+        QueueUnavailable when it gets none just now or within ten seconds. Callers at the same
+        moment share one fetch.
         """
         if self._closed:
             raise QueueUnavailable(_CLOSED)
         token = self._token
-        if token is not None and self._clock.monotonic() < self._refresh_at:
+        # By wall time too: a refresh may have failed, and a sleeping machine's monotonic clock
+        # stands still while tokens expire.
+        holds = token is not None and self._left_s(token) > 0
+        if token is not None and holds and self._clock.monotonic() < self._refresh_at:
             return token.token
         if self._fetching is None:
             self._fetching = asyncio.create_task(self._fetch(), name="identity-token")
             self._fetching.add_done_callback(self._fetched)
-        if token is not None and self._left_s(token) > 0:
+        if token is not None and holds:
             return token.token
         # Shielded: one caller that is cancelled must not take the token from the others.
         outcome = await asyncio.shield(self._fetching)
         if isinstance(outcome, QueueError):
-            raise type(outcome)(str(outcome))
+            raise type(outcome)(str(outcome), code=outcome.code)
         return outcome.token
 
     async def close(self) -> None:
@@ -87,7 +93,7 @@ class IdentityTokens:
         wait = RETRY_REFRESH_S
         if not isinstance(outcome, QueueError):
             self._token = outcome
-            wait = self._left_s(outcome) - REFRESH_EARLY_S
+            wait = max(wait, self._left_s(outcome) - REFRESH_EARLY_S)
         self._refresh_at = self._clock.monotonic() + wait
 
     async def _fetch(self) -> Token | QueueError:
@@ -99,30 +105,14 @@ class IdentityTokens:
         except TimeoutError:
             return QueueUnavailable(
                 f"no token for the identity ({self._identity.kind}) within "
-                f"{FETCH_TIMEOUT_S:g} s: its issuer does not answer"
+                f"{FETCH_TIMEOUT_S:g} s: its issuer does not answer",
+                code=NO_TOKEN,
             )
         except asyncio.CancelledError:
             # By `close` alone; an answer, since those who wait for one were not cancelled.
             return QueueUnavailable(_CLOSED)
         except Exception as error:  # noqa: BLE001 - the SDK's own tree is not to be imported here
-            return self._classified(error)
-
-    def _classified(self, error: Exception) -> QueueError:
-        names = {kind.__name__ for kind in type(error).__mro__}
-        kind = self._identity.kind
-        if names & {"ServiceRequestError", "ServiceResponseError"}:
-            return QueueUnavailable(
-                f"no token for the identity ({kind}): its issuer cannot be reached: "
-                f"{self._first_line(error)}"
-            )
-        return AccessDenied(f"no token for the identity ({kind}): {self._first_line(error)}")
-
-    def _first_line(self, error: Exception) -> str:
-        line = next((line for line in str(error).splitlines() if line.strip()), "")
-        for secret in (self._identity.client_secret, self._identity.certificate_password):
-            if secret:
-                line = line.replace(secret, "***")
-        return line.strip() or type(error).__name__
+            return from_failure(self._identity, error)
 
     def _left_s(self, token: Token) -> float:
         return token.expires_on - self._clock.utcnow().timestamp()

@@ -13,7 +13,11 @@ from enum import Enum, auto
 from qtrigger.clock import Clock
 
 HOST = "127.0.0.1"
-PROBE_TIMEOUT_S = 0.25
+
+# Loopback connects at once or not at all. An Azurite that is busy or only just up answers late,
+# and to take it for a stranger would end the start.
+CONNECT_TIMEOUT_S = 0.25
+ANSWER_TIMEOUT_S = 2.0
 
 # Storage answers a request without a signature with 4xx and its own headers.
 _SIGNS = (b"\r\nx-ms-", b"\r\nserver: azurite-queue", b"\r\nserver: qtrigger-emulator")
@@ -36,13 +40,15 @@ class Found:
 
 
 async def probe(port: int, clock: Clock) -> Found:
-    """Look at `port` on loopback, for a quarter of a second at most."""
-    answer = b""
-    connected = False
+    """Look at `port` on loopback: a quarter of a second at most, two more if it is held."""
     try:
-        async with clock.timeout(PROBE_TIMEOUT_S):
+        async with clock.timeout(CONNECT_TIMEOUT_S):
             reader, writer = await asyncio.open_connection(HOST, port)
-            connected = True
+    except (TimeoutError, OSError):
+        return Found(listening=Listening.NOTHING)
+    answer = b""
+    with contextlib.suppress(TimeoutError, OSError):
+        async with clock.timeout(ANSWER_TIMEOUT_S):
             try:
                 writer.write(f"GET / HTTP/1.0\r\nHost: {HOST}:{port}\r\n\r\n".encode())
                 answer = await reader.read(4096)
@@ -50,9 +56,6 @@ async def probe(port: int, clock: Clock) -> Found:
                 writer.close()
                 with contextlib.suppress(OSError):
                     await writer.wait_closed()
-    except (TimeoutError, OSError):
-        if not connected:
-            return Found(listening=Listening.NOTHING)
     lower = answer.lower()
     genuine = any(sign in lower for sign in _SIGNS)
     return Found(

@@ -16,12 +16,12 @@ from qtrigger.errors import QueueMissing, QueueRejected, QueueUnavailable
 from qtrigger.queues import wire
 from qtrigger.queues.account import Account
 from qtrigger.queues.aiohttp_transport import AiohttpTransport, proxy_for
-from qtrigger.queues.auth import signer_for
+from qtrigger.queues.auth import Signer, signer_for
 from qtrigger.queues.client import QueueMessage, Receipt
 from qtrigger.queues.encoding import check_text
 from qtrigger.queues.faults import Attempt, from_response, from_silence, not_a_queue_service
 from qtrigger.queues.markup import MarkupError, read_messages, read_sent_id, read_time
-from qtrigger.queues.transport import NoAnswer, Response, Transport
+from qtrigger.queues.transport import NoAnswer, Response, Silence, Transport
 from qtrigger.queues.wire import Request
 
 REQUEST_TIMEOUT_S = 30.0
@@ -32,9 +32,9 @@ _USER_AGENT = f"qtrigger/{__version__}"
 class RestQueueService:
     """A `QueueService` for one account.
 
-    Each request ends within `timeout_s` seconds. Proxies are read from the environment once,
-    here. Raises AccessDenied for a credential that can never work (a key that is not base64, an
-    identity over http).
+    Each verb ends within `timeout_s` seconds, the fetching of a token included; a caller with
+    less time cancels it. Proxies are read from the environment once, here. Raises AccessDenied
+    for a credential that can never work (a key that is not base64, an identity over http).
     """
 
     def __init__(
@@ -43,6 +43,7 @@ class RestQueueService:
         clock: Clock,
         *,
         transport: Transport | None = None,
+        signer: Signer | None = None,
         timeout_s: float = REQUEST_TIMEOUT_S,
     ) -> None:
         parts = urlsplit(account.endpoint)
@@ -51,10 +52,8 @@ class RestQueueService:
         self._clock = clock
         self._root = parts.path.rstrip("/")
         self._timeout_s = timeout_s
-        self._signer = signer_for(account, clock)
-        self._transport = transport or AiohttpTransport(
-            origin, clock, proxy=proxy_for(origin, os.environ)
-        )
+        self._signer = signer or signer_for(account, clock)
+        self._transport = transport or AiohttpTransport(origin, proxy=proxy_for(origin, os.environ))
 
     def queue(self, name: str) -> RestQueueClient:
         """See `QueueService`."""
@@ -62,19 +61,25 @@ class RestQueueService:
 
     async def close(self) -> None:
         """See `QueueService`."""
-        await self._signer.close()
-        await self._transport.close()
+        try:
+            await self._signer.close()
+        finally:
+            await self._transport.close()
 
     async def exchange(self, address: str, request: Request, hoped: Collection[int]) -> Response:
         """Make one request; an answer whose status is not `hoped` is raised as an error."""
-        target, headers = await self._signer.sign(request)
-        headers["User-Agent"] = _USER_AGENT
         try:
-            response = await self._transport.request(
-                request.method, target, headers, request.body, self._timeout_s
-            )
+            async with self._clock.timeout(self._timeout_s):
+                target, headers = await self._signer.sign(request)
+                headers["User-Agent"] = _USER_AGENT
+                response = await self._transport.request(
+                    request.method, target, headers, request.body
+                )
         except NoAnswer as failure:
             raise from_silence(self.attempt(address, request), failure) from failure
+        except TimeoutError:
+            late = NoAnswer(Silence.TIMED_OUT, f"{self._timeout_s:g} s")
+            raise from_silence(self.attempt(address, request), late) from None
         if response.status not in hoped:
             attempt = self.attempt(address, request)
             raise from_response(attempt, response, self._clock.utcnow())

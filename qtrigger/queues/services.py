@@ -23,6 +23,10 @@ class QueueServices:
         return self._services[account]
 
     async def close(self) -> None:
-        """Close all of them."""
+        """Close all of them, also when some do not close well.
+
+        Raises nothing: it is the last that is done with them, and what is left of a connection
+        ends with the process.
+        """
         services, self._services = list(self._services.values()), {}
-        await asyncio.gather(*(service.close() for service in services))
+        await asyncio.gather(*(service.close() for service in services), return_exceptions=True)

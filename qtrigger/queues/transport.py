@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import Enum
 from typing import Protocol
 
 # A full answer: 32 messages of 64 KiB, each character escaped as `&quot;`, and room to spare.
@@ -25,17 +25,17 @@ class Response:
 
 
 class Silence(Enum):
-    """Why a request got no answer."""
+    """Why a request got no answer; the values are for comparing and for reports."""
 
-    REFUSED = auto()
-    UNKNOWN_HOST = auto()
-    UNTRUSTED = auto()
-    NO_TLS = auto()
-    PROXY = auto()
-    TIMED_OUT = auto()
-    BROKEN_OFF = auto()
-    TOO_LONG = auto()
-    CLOSED = auto()
+    NOT_CONNECTED = "CannotConnect"
+    UNKNOWN_HOST = "NameNotKnown"
+    UNTRUSTED = "CertificateNotTrusted"
+    NO_TLS = "NoTls"
+    PROXY = "ProxyFailed"
+    TIMED_OUT = "TimedOut"
+    BROKEN_OFF = "BrokenOff"
+    TOO_LONG = "AnswerTooLong"
+    CLOSED = "Closed"
 
 
 class NoAnswer(Exception):
@@ -51,11 +51,12 @@ class Transport(Protocol):
     """Connections to one origin, kept alive between requests."""
 
     async def request(
-        self, method: str, target: str, headers: Mapping[str, str], body: bytes, timeout_s: float
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes
     ) -> Response:
-        """Send and read in full, within `timeout_s` seconds; `target` is path and query.
+        """Send and read in full; `target` goes out as it stands, path and query.
 
-        `target` goes out as it stands. Raises NoAnswer and nothing else.
+        How long that may take is for the caller, who cancels it; the connection is closed then.
+        Raises NoAnswer and nothing else.
         """
 
     async def close(self) -> None:

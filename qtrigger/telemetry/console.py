@@ -31,6 +31,7 @@ class ConsoleSink:
         self._level = level
         self._colour = colour
         self._name_width = 8
+        self._last_details: dict[str, str] = {}
 
     def emit(self, event: Event) -> None:
         """Write one event, unless its level is below the wanted one."""
@@ -67,8 +68,16 @@ class ConsoleSink:
             columns.append(line.message_id[:SHORT_ID])
         indent = " " * 10
         first, *rest = text.splitlines() or [""]
-        details = [*rest, *line.details.rstrip().splitlines()]
+        details = [*rest, *self._news(line).rstrip().splitlines()]
         return "\n".join(["  ".join([*columns, first]), *(indent + each for each in details)])
+
+    def _news(self, line: Line) -> str:
+        """The details, unless the function's last line had the same: five tries, one traceback."""
+        if not line.details or self._level <= logging.DEBUG:
+            return line.details
+        before = self._last_details.get(line.function)
+        self._last_details[line.function] = line.details
+        return "" if line.details == before else line.details
 
     def _write(self, text: str) -> None:
         self._stream.write((text if self._colour else click.unstyle(text)) + "\n")

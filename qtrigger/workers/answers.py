@@ -22,6 +22,7 @@ from qtrigger.invocation import (
     Rejected,
     Succeeded,
 )
+from qtrigger.workers.python.wire import WireError
 from qtrigger.workers.worker import FunctionSpec, Loaded, LoadFailure
 
 # The threads of a worker take every run that its plain functions may have under way, up to what
@@ -79,11 +80,16 @@ def invoke_request(number: int, invocation: Invocation) -> tuple[dict[str, Any],
     return header, b"".join([message.body for message in invocation.messages])
 
 
-def ran(ends: Sequence[Mapping[str, Any]], blob: bytes, duration_s: float) -> Ran:
-    """What a result frame says. Raises LookupError or TypeError when it is malformed.
+def ran(
+    invocation: Invocation, ends: Sequence[Mapping[str, Any]], blob: bytes, duration_s: float
+) -> Ran:
+    """What a result frame says. Raises WireError, LookupError or TypeError for nonsense.
 
     The end `cancelled` is read as Interrupted; whoever asked for it knows why.
     """
+    if len(ends) != len(invocation.messages):
+        # A message without an outcome would never be settled.
+        raise WireError(f"a result has {len(ends)} ends for {len(invocation.messages)} messages")
     if len(ends) == 1 and "outputs" not in ends[0] and ends[0]["end"] == "ok":
         return Ran(outcomes=(Succeeded(),), duration_s=duration_s)
     start = 0
@@ -113,7 +119,7 @@ def _outcome(end: Mapping[str, Any], blob: bytes, start: int) -> tuple[Outcome, 
         case "cancelled":
             return Interrupted(), start
         case other:
-            raise LookupError(f"no such end of a run: {other!r}")
+            raise WireError(f"no such end of a run: {other!r}")
 
 
 def _error(end: Mapping[str, Any]) -> ErrorDetail:

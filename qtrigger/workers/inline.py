@@ -14,7 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from qtrigger.clock import Clock
-from qtrigger.invocation import Interrupted, Invocation, Outcome, Ran, TimedOut, TriggerMessage
+from qtrigger.invocation import (
+    ErrorDetail,
+    Failed,
+    Interrupted,
+    Invocation,
+    Outcome,
+    Ran,
+    TimedOut,
+    TriggerMessage,
+)
 from qtrigger.workers import answers
 from qtrigger.workers.python.calls import Call, Message
 from qtrigger.workers.python.context import SCOPE, Context, Scope
@@ -80,6 +89,10 @@ class InlineWorker:
         """See `Worker`."""
         if self._stopped:
             return answers.every(invocation, Interrupted(), 0.0)
+        if len(invocation.messages) != 1:
+            text = f"{invocation.function} takes one message at a time"
+            failed = Failed(error=ErrorDetail(type="WorkerError", message=text))
+            return answers.every(invocation, failed, 0.0)
         plan = self._plans[invocation.function]
         scope = Scope(plan.name, invocation.id, invocation.messages[0].id)
         call = self._call(plan, scope, invocation)
@@ -87,7 +100,7 @@ class InlineWorker:
         SCOPE.set(scope)
         if not plan.is_async:
             end, blobs = call.plain()
-            return answers.ran([end], b"".join(blobs), self._clock.monotonic() - began)
+            return answers.ran(invocation, [end], b"".join(blobs), self._clock.monotonic() - began)
         run = _Running(asyncio.create_task(call.awaited(), name=f"invocation {invocation.id}"))
         self._open.add(run)
         run.task.add_done_callback(lambda _task: self._open.discard(run))
@@ -137,7 +150,7 @@ class InlineWorker:
         duration_s = self._clock.monotonic() - began
         if run.cut_short is not None:
             return answers.every(invocation, run.cut_short, duration_s)
-        return answers.ran([end], b"".join(blobs), duration_s)
+        return answers.ran(invocation, [end], b"".join(blobs), duration_s)
 
 
 def _message(message: TriggerMessage) -> Message:

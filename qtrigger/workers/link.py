@@ -41,9 +41,10 @@ class Link(asyncio.Protocol):
         try:
             for header, blob in self._parser.feed(data):
                 self._on_frame(header, blob)
-        except (WireError, LookupError, TypeError, ValueError) as error:
-            self._broke = f"it broke the protocol: {type(error).__name__}: {error}"
-            self.close()
+        except WireError as error:
+            self._break(str(error))
+        except (LookupError, TypeError, ValueError) as error:
+            self._break(f"{type(error).__name__}: {error}")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See asyncio.Protocol."""
@@ -60,6 +61,10 @@ class Link(asyncio.Protocol):
         """Close at once; without effect when it is closed."""
         if self._transport is not None:
             self._transport.abort()
+
+    def _break(self, what: str) -> None:
+        self._broke = f"it broke the protocol: {what}"
+        self.close()
 
     def _flush(self) -> None:
         data, self._unsent = self._unsent, []

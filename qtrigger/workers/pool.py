@@ -14,9 +14,13 @@ from qtrigger.errors import WorkerStartError
 from qtrigger.events import EventSink
 from qtrigger.invocation import Interrupted, Invocation, Ran
 from qtrigger.workers import answers
+from qtrigger.workers.loads import LoadNews
 from qtrigger.workers.pooled import PooledWorker
 from qtrigger.workers.seat import Seat
 from qtrigger.workers.worker import FunctionSpec, Loaded
+
+# How long an invocation waits for a worker that can run it, beside others that are up and cannot.
+UNABLE_S = 60.0
 
 
 class WorkerPool:
@@ -54,6 +58,7 @@ class WorkerPool:
         What has failed to load is what the first of them says. Raises WorkerStartError when none
         comes up; when some do, the others are tried again later.
         """
+        news = LoadNews(self._events)
         self._seats = [
             Seat(
                 number,
@@ -61,6 +66,7 @@ class WorkerPool:
                 functions=functions,
                 clock=self._clock,
                 events=self._events,
+                news=news,
                 on_ready=self._changed.set,
             )
             for number in range(1, self._size + 1)
@@ -82,15 +88,15 @@ class WorkerPool:
         raise WorkerStartError("a pool needs at least one worker")
 
     async def invoke(self, invocation: Invocation) -> Ran:
-        """See `Worker`. Waits for a worker when there is none; ends with `stop` at the latest."""
+        """See `Worker`. Waits for a worker when there is none; ends with `stop` at the latest.
+
+        Where the workers that are up cannot run the function, it is Interrupted after 60 s.
+        """
         self._running += 1
         try:
-            while not self._stopping:
-                worker = self._least_busy(invocation.function)
-                if worker is not None:
-                    return await worker.invoke(invocation)
-                self._changed.clear()
-                await self._changed.wait()
+            worker = await self._worker_for(invocation.function)
+            if worker is not None:
+                return await worker.invoke(invocation)
             return answers.every(invocation, Interrupted(), 0.0)
         finally:
             self._running -= 1
@@ -100,6 +106,25 @@ class WorkerPool:
         self._stopping = True
         self._changed.set()
         await asyncio.gather(*(seat.stop(grace_s) for seat in self._seats))
+
+    async def _worker_for(self, function: str) -> PooledWorker | None:
+        """None at a stop, or when the function cannot run."""
+        up_to = self._clock.monotonic() + UNABLE_S
+        while not self._stopping:
+            worker = self._least_busy(function)
+            if worker is not None:
+                return worker
+            left_s = up_to - self._clock.monotonic()
+            if left_s <= 0 and self.ready:
+                return None
+            self._changed.clear()
+            if left_s > 0:
+                await self._clock.wait(self._changed, left_s)
+            else:
+                # Nothing is up. To hand the message back would cost it a try each time it comes
+                # again; here it waits at no cost.
+                await self._changed.wait()
+        return None
 
     def _least_busy(self, function: str) -> PooledWorker | None:
         best: PooledWorker | None = None

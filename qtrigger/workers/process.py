@@ -8,43 +8,24 @@ process has ended, so that a message never becomes visible beside its own old ru
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from qtrigger.clock import Clock
-from qtrigger.errors import WorkerStartError
 from qtrigger.events import EventSink
 from qtrigger.invocation import Interrupted, Invocation, Ran
 from qtrigger.workers import answers
+from qtrigger.workers.background import begin
+from qtrigger.workers.deadlines import Deadlines
+from qtrigger.workers.handshake import Handshake
+from qtrigger.workers.launch import launch
 from qtrigger.workers.link import Link
-from qtrigger.workers.pooled import LoadCrash, crash_at
-from qtrigger.workers.python.wire import VERSION, Header
-from qtrigger.workers.spawn import Process, spawn
+from qtrigger.workers.python.wire import Header
+from qtrigger.workers.spawn import Process
 from qtrigger.workers.underway import Underway
 from qtrigger.workers.usertext import UserText
 from qtrigger.workers.worker import FunctionSpec, Loaded
-
-ENTRY = Path(__file__).with_name("python") / "__main__.py"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deadlines:
-    """How long each step may take, in seconds.
-
-    `retire_s` is what the neighbours of a run that cannot be ended get to finish; `leave_s` what
-    an idle process gets to end by itself; `last_frames_s` how long the second of the two signs of
-    its end, exit and closed connection, may lag behind the first.
-    """
-
-    start_s: float = 60.0
-    load_s: float = 120.0
-    load_note_s: float = 5.0
-    retire_s: float = 30.0
-    leave_s: float = 2.0
-    last_frames_s: float = 1.0
 
 
 class PythonWorker:
@@ -69,19 +50,19 @@ class PythonWorker:
         self._env = env
         self._clock = clock
         self._deadlines = deadlines or Deadlines()
-        self._underway = Underway(clock, ask=self._ask, give_up=self._retire)
+        self._underway = Underway(clock, ask=self._ask, cancel=self._cancel, give_up=self._retire)
         self._accepting = False
-        self._ours = False  # we are ending it, or have
+        self._ours = False  # we are ending it, or have …
+        self._by = "stop"  # … because of this; see `Interrupted`
         self._text = UserText(clock, events, note_after_s=self._deadlines.load_note_s)
         self._broke = ""  # how it ended when it is not for the process itself to say
         self._broken = asyncio.Event()
         self._closed = asyncio.Event()
         self._unavailable = asyncio.Event()
         self._ended = asyncio.Event()
-        self._functions: Sequence[FunctionSpec] = ()
         self._process: Process | None = None
         self._link: Link | None = None
-        self._stage: asyncio.Future[Header] | None = None
+        self._handshake: Handshake | None = None
         self._watcher: asyncio.Task[None] | None = None
         self._retirement: asyncio.Task[None] | None = None
         self.how = "not started"
@@ -114,24 +95,19 @@ class PythonWorker:
 
     async def start(self, functions: Sequence[FunctionSpec]) -> Loaded:
         """See `Worker`. Raises LoadCrash when importing one function ended the process."""
-        self._functions = functions
-        # Before the process exists: its first frame may be here before we are back.
-        self._stage = asyncio.get_running_loop().create_future()
+        # Made before the process: its first frame may be here before we are back.
+        handshake = self._handshake = Handshake(
+            self._interpreter, self._clock, self._text, functions=functions, root=self._root
+        )
         try:
             await self._spawn()
-            hello = await self._next("hello", self._deadlines.start_s)
-            if hello["version"] != VERSION:
-                raise WorkerStartError(
-                    f"the worker process speaks version {hello['version']} of the protocol, "
-                    f"not {VERSION}"
-                )
-            self._stage = asyncio.get_running_loop().create_future()
+            await handshake.hello(self._deadlines.start_s)
             self._send(answers.load_request(self._root, functions))
-            ready = await self._next("ready", self._deadlines.load_s)
+            ready = await handshake.ready(self._deadlines.load_s)
             self._accepting = True
             return answers.loaded(ready)
         finally:
-            self._stage = None
+            self._handshake = None
             self._text.loaded()
             if not self._accepting:
                 await self._end()
@@ -145,7 +121,7 @@ class PythonWorker:
         try:
             return await run.future
         except asyncio.CancelledError:
-            self._send({"t": "cancel", "id": run.number})
+            self._cancel(run.number)
             raise
 
     async def stop(self, grace_s: float) -> None:
@@ -153,11 +129,17 @@ class PythonWorker:
         self._close_to_new()
         if self._process is None:
             return
-        if await self._underway.wait_quiet(grace_s) and not self._ended.is_set():
+        quiet = await self._underway.wait_quiet(grace_s)
+        if not quiet:
+            # Async code can close what it has open; a signal would give it no chance to.
+            quiet = await self._underway.cancel_all(self._deadlines.leave_s / 2)
+        if quiet and not self._broken.is_set():
             self._ours = True
             self._send({"t": "stop"})
             await self._process.wait(self._deadlines.leave_s)
         await self._end()
+        if self._retirement is not None:
+            await asyncio.wait([self._retirement])
 
     async def wait_unavailable(self) -> None:
         """Wait until it takes no more invocations: it has ended, or is about to."""
@@ -170,79 +152,52 @@ class PythonWorker:
     # --- start and end --------------------------------------------------------------------------
 
     async def _spawn(self) -> None:
-        ours, childs = socket.socketpair()
-        ours.settimeout(0.0)
         process = Process(self._clock, self._text.on_line, self._broken.set)
-        command = [str(self._interpreter), "-X", "utf8", "-u", str(ENTRY), str(childs.fileno())]
-        env = {
-            **self._env,
-            "FUNCTIONS_WORKER_RUNTIME": "python",
-            "AzureWebJobsScriptRoot": str(self._root),
-            "PYTHONUNBUFFERED": "1",
-        }
-        try:
-            await spawn(command, cwd=self._root, env=env, pass_fd=childs.fileno(), process=process)
-        except BaseException:
-            ours.close()
-            raise
-        finally:
-            childs.close()
+        ours = await launch(process, interpreter=self._interpreter, root=self._root, env=self._env)
         self._process = process
         _, self._link = await asyncio.get_running_loop().create_connection(
             lambda: Link(self._on_frame, self._on_closed), sock=ours
         )
-        self._watcher = asyncio.create_task(self._watch(), name=f"worker process {self.pid}")
-
-    async def _next(self, kind: str, within_s: float) -> Header:
-        """The next frame of the handshake."""
-        assert self._stage is not None
-        if self._ended.is_set() and not self._stage.done():
-            raise self._start_error(f"it ended with {self.how}")
-        try:
-            async with self._clock.timeout(within_s):
-                header = await self._stage
-        except TimeoutError:
-            raise self._start_error(f"no {kind} within {within_s:g} s", again=False) from None
-        if header["t"] != kind:
-            raise WorkerStartError(f"the worker process sent {header['t']} in place of {kind}")
-        return header
-
-    def _start_error(self, what: str, *, again: bool = True) -> WorkerStartError:
-        what += self._text.last_words
-        if self._text.importing:
-            message = f"the worker process failed while importing it: {what}"
-            function = next(each for each in self._functions if each.name == self._text.importing)
-            return LoadCrash(function.name, crash_at(function, self._root, message), again=again)
-        return WorkerStartError(f"{self._interpreter}: the worker process: {what}")
+        self._watcher = begin(self._watch(), name=f"watch over worker process {self.pid}")
 
     async def _watch(self) -> None:
         """Wait for the end of the process, for whatever reason, and answer what is open."""
         assert self._process is not None
         assert self._link is not None
+        try:
+            await self._end_of(self._process)
+        finally:
+            # Also after a defect of ours: nobody may wait for a worker that nobody watches.
+            self._close_to_new()
+            self._link.close()
+            self.lost = self._underway.close_all(how=self.how, ours=self._ours, by=self._by)
+            self._ended.set()
+            if self._handshake is not None:
+                self._handshake.ended(self.how)
+
+    async def _end_of(self, process: Process) -> None:
         await self._broken.wait()
         lag_s = self._deadlines.last_frames_s
-        if self._process.has_exited:
+        if process.has_exited:
             # What it wrote before its end is still on its way.
             await self._clock.wait(self._closed, lag_s)
-        elif not self._broke and not await self._process.wait(lag_s):
+        elif not self._broke and not await process.wait(lag_s):
             self._broke = "it closed its connection"
-        self.how = self._broke or self._process.how
+        self.how = self._broke or process.how
         self._close_to_new()
-        await self._process.end()
-        self._link.close()
-        self.lost = self._underway.close_all(how=self.how, ours=self._ours)
-        self._ended.set()
-        if self._stage is not None and not self._stage.done():
-            self._stage.set_exception(self._start_error(f"it ended with {self.how}"))
+        await process.end()
 
-    async def _end(self) -> None:
+    async def _end(self, by: str = "stop") -> None:
         """End the process for certain, and wait until everything is answered."""
         self._close_to_new()
-        self._ours = True
-        if self._process is not None:
+        # Whoever comes first has ended it, which may be the process itself.
+        if not self._ours and not self._broken.is_set():
+            self._ours, self._by = True, by
+        if self._process is not None and not self._ended.is_set():
             await self._process.end()
         if self._watcher is not None:
-            await self._watcher
+            # Not awaited itself: whoever gives up waiting must not cancel it.
+            await asyncio.wait([self._watcher])
 
     def _close_to_new(self) -> None:
         self._accepting = False
@@ -252,13 +207,12 @@ class PythonWorker:
         """A run cannot be ended: end the process once its neighbours are done."""
         self._close_to_new()
         if self._retirement is None:
-            self._retirement = asyncio.create_task(
-                self._retire_in_time(), name=f"retirement of worker process {self.pid}"
-            )
+            name = f"retirement of worker process {self.pid}"
+            self._retirement = begin(self._retire_in_time(), name=name)
 
     async def _retire_in_time(self) -> None:
         await self._underway.wait_quiet(self._deadlines.retire_s)
-        await self._end()
+        await self._end(by="neighbour")
 
     # --- frames ---------------------------------------------------------------------------------
 
@@ -268,6 +222,9 @@ class PythonWorker:
 
     def _ask(self, number: int, limit_s: float) -> None:
         self._send({"t": "overdue", "id": number, "limit": limit_s})
+
+    def _cancel(self, number: int) -> None:
+        self._send({"t": "cancel", "id": number})
 
     def _on_frame(self, header: Header, blob: bytes) -> None:
         kind = header["t"]
@@ -279,10 +236,12 @@ class PythonWorker:
             self._underway.left(header["id"], header["left"])
         elif kind == "deaf":
             self._underway.deaf(header["id"])
+        elif kind == "uncancelled":
+            self._underway.uncancelled(header["id"])
         elif kind == "loading":
             self._text.on_loading(header["function"])
-        elif self._stage is not None and not self._stage.done():
-            self._stage.set_result(header)
+        elif self._handshake is not None:
+            self._handshake.on_frame(header)
 
     def _on_closed(self, broke: str) -> None:
         self._broke = broke

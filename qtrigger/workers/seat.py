@@ -10,15 +10,14 @@ from collections.abc import Callable, Sequence
 
 from qtrigger.clock import Clock
 from qtrigger.errors import WorkerStartError
-from qtrigger.events import EventSink, FunctionLoadFailed, WorkerEnded, WorkerStarted
+from qtrigger.events import EventSink, WorkerEnded, WorkerStarted
+from qtrigger.workers.background import begin, tell_defect
+from qtrigger.workers.loads import Crashers, LoadNews
 from qtrigger.workers.pooled import LoadCrash, PooledWorker
-from qtrigger.workers.worker import FunctionSpec, Loaded, LoadFailure
+from qtrigger.workers.worker import FunctionSpec, Loaded
 
 FIRST_DELAY_S = 0.1
 LONGEST_DELAY_S = 30.0
-
-# How often an import may bring its worker down before the function counts as unable to load.
-LOAD_TRIES = 4
 
 
 class Seat:
@@ -36,6 +35,7 @@ class Seat:
         functions: Sequence[FunctionSpec],
         clock: Clock,
         events: EventSink,
+        news: LoadNews,
         on_ready: Callable[[], None],
     ) -> None:
         self.number = number
@@ -46,10 +46,12 @@ class Seat:
         self._functions = functions
         self._clock = clock
         self._events = events
+        self._news = news
         self._on_ready = on_ready
+        self._crashers = Crashers()
         self._delay_s = 0.0
         self._leaving: dict[PooledWorker, asyncio.Task[None]] = {}
-        self._keeper = asyncio.create_task(self._keep(), name=f"worker {number}")
+        self._keeper = asyncio.create_task(self._keep(), name=f"keeper of worker {number}")
         self._keeper.add_done_callback(self._on_keeper_done)
 
     def can_run(self, function: str) -> bool:
@@ -58,14 +60,22 @@ class Seat:
         return worker is not None and worker.accepting and function not in self.loaded.failures
 
     async def stop(self, grace_s: float) -> None:
-        """End the succession and its workers; see `Worker.stop`."""
+        """End the succession and its workers; see `Worker.stop`. Never raises for their fate."""
         self._keeper.cancel()
         await asyncio.wait([self._keeper])
         if self.worker is not None:
             self._see_off(self.worker)
-        leaving = dict(self._leaving)
-        await asyncio.gather(*(worker.stop(grace_s) for worker in leaving))
-        await asyncio.gather(*leaving.values())
+        await asyncio.gather(
+            *(self._end(worker, ended, grace_s) for worker, ended in self._leaving.items())
+        )
+
+    async def _end(self, worker: PooledWorker, ended: asyncio.Task[None], grace_s: float) -> None:
+        stop = begin(worker.stop(grace_s), name=f"stop of worker {self.number}")
+        await asyncio.gather(stop, return_exceptions=True)
+        if stop.cancelled() or stop.exception() is not None:
+            # Whether it will ever have ended, nobody knows.
+            ended.cancel()
+        await asyncio.wait([ended])
 
     async def _keep(self) -> None:
         while True:
@@ -83,16 +93,16 @@ class Seat:
                 # It retires and leaves when its last runs are over; the next one starts now.
                 self._delay_s = 0.0
             else:
-                await self._leaving[worker]
+                # Not awaited itself: a stop cancels the keeper, and must not cancel that with it.
+                await asyncio.wait([self._leaving[worker]])
 
     def _on_keeper_done(self, keeper: asyncio.Task[None]) -> None:
         """A bug of ours must not look like a worker that never becomes ready."""
         error = None if keeper.cancelled() else keeper.exception()
         if error is not None and not self.first.done():
             self.first.set_exception(error)
-        elif error is not None:
-            message = f"the keeper of worker {self.number} failed"
-            keeper.get_loop().call_exception_handler({"message": message, "exception": error})
+        else:
+            tell_defect(keeper)
 
     async def _next_worker(self) -> PooledWorker | None:
         if self._delay_s:
@@ -107,50 +117,30 @@ class Seat:
             return None
 
     async def _bring_up(self) -> PooledWorker:
-        """Start a worker; before the first one is up, without the functions that crash it."""
-        crashed: dict[str, LoadFailure] = {}
-        tries: dict[str, int] = {}
+        """Start a worker, without the functions that are known to crash it."""
         while True:
             worker = self._make()
             began = self._clock.monotonic()
-            functions = [f for f in self._functions if f.name not in crashed]
             try:
-                loaded = await worker.start(functions)
+                loaded = await worker.start(self._crashers.others(self._functions))
             except LoadCrash as crash:
+                tries = self._crashers.note(crash)
                 if self.first.done():
                     raise
-                count = tries[crash.function] = tries.get(crash.function, 0) + 1
-                if crash.again and count < LOAD_TRIES:
-                    await self._clock.sleep(FIRST_DELAY_S * 2 ** (count - 1))
-                else:
-                    crashed[crash.function] = crash.failure
+                # The start of the pool waits for this one.
+                await self._clock.sleep(FIRST_DELAY_S * 2 ** (tries - 1) if tries else 0.0)
                 continue
-            self._tell_failures(Loaded(failures={**loaded.failures, **crashed}))
+            self.loaded = self._crashers.came_up(loaded)
+            self._news.tell(self.loaded)
             took_s = self._clock.monotonic() - began
             self._events.emit(WorkerStarted(worker=self.number, pid=worker.pid, took_s=took_s))
             return worker
 
-    def _tell_failures(self, loaded: Loaded) -> None:
-        before, self.loaded = self.loaded, loaded
-        if self.number > 1 and not self.first.done():
-            return  # the first worker tells what all of them find
-        for name, failure in loaded.failures.items():
-            if name not in before.failures:
-                self._events.emit(
-                    FunctionLoadFailed(
-                        function=name,
-                        place=failure.place,
-                        message=failure.message,
-                        traceback=failure.traceback,
-                        hint=failure.hint,
-                    )
-                )
-
     def _see_off(self, worker: PooledWorker) -> None:
         self.worker = None
-        self._leaving[worker] = asyncio.create_task(
-            self._wait_for_end(worker), name=f"end of worker {self.number}"
-        )
+        ended = begin(self._wait_for_end(worker), name=f"end of worker {self.number}")
+        self._leaving[worker] = ended
+        ended.add_done_callback(lambda _task: self._leaving.pop(worker))
 
     async def _wait_for_end(self, worker: PooledWorker) -> None:
         await worker.wait_ended()
@@ -160,7 +150,6 @@ class Seat:
             else:
                 self._lengthen_delay()
         self._ended(pid=worker.pid, how=worker.how, expected=worker.expected, lost=worker.lost)
-        del self._leaving[worker]
 
     def _ended(self, *, pid: int, how: str, expected: bool, lost: int) -> None:
         self._events.emit(

@@ -64,22 +64,18 @@ class Process(asyncio.SubprocessProtocol):
     async def end(self) -> None:
         """End it and everything in its group: SIGTERM, then SIGKILL 2 seconds later.
 
+        What is left of the group when it has ended by itself gets SIGKILL then.
+
         Returns when it has ended; a process that even SIGKILL does not end within 5 seconds (it
         hangs in the kernel) is left behind.
         """
-        if not self.has_exited:
-            self.signal_group(signal.SIGTERM)
-            await self.wait(KILL_AFTER_S)
-        self.signal_group(signal.SIGKILL)
-        await self.wait(GONE_WITHIN_S)
+        for number, wait_s in ((signal.SIGTERM, KILL_AFTER_S), (signal.SIGKILL, GONE_WITHIN_S)):
+            if not self._is_reaped:
+                self._signal_group(number)
+            await self.wait(wait_s)
         # Its last lines; a process that left the group may hold the pipes open for longer.
         await self._clock.wait(self._silent, SILENT_WITHIN_S)
         self.close()
-
-    def signal_group(self, number: signal.Signals) -> None:
-        """Signal the process and all that it started in its group; harmless when none is left."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, number)
 
     def close(self) -> None:
         """Let go of the pipes, which a process outside the group may hold open."""
@@ -110,12 +106,24 @@ class Process(asyncio.SubprocessProtocol):
 
     def process_exited(self) -> None:
         """See asyncio.SubprocessProtocol."""
+        # What it started and left behind. Only now, just after it was reaped: while anything of
+        # the group lives its number is not given away, and later it may be somebody else's.
+        self._signal_group(signal.SIGKILL)
         self._exited.set()
         self._on_exit()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See asyncio.SubprocessProtocol: it has ended, and both pipes are closed."""
         self._silent.set()
+
+    @property
+    def _is_reaped(self) -> bool:
+        """Whether its number may be somebody else's, which is so before we are told of its end."""
+        return self._transport is None or self._transport.get_returncode() is not None
+
+    def _signal_group(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, number)
 
     def _line(self, fd: int, line: bytes) -> None:
         name = "stdout" if fd == 1 else "stderr"

@@ -22,9 +22,15 @@ SIGN_WITHIN_S = 1.0
 
 
 class Open:
-    """One of them. `given_up` when it is over its time and goes on regardless."""
+    """One of them.
 
-    __slots__ = ("asked", "future", "given_up", "invocation", "number", "since", "timer")
+    `given_up` when it is over its time and goes on regardless; `uncancelled` when it was told to
+    end, and its code cannot be.
+    """
+
+    __slots__ = (
+        "asked", "future", "given_up", "invocation", "number", "since", "timer", "uncancelled"
+    )  # fmt: skip
 
     def __init__(self, number: int, invocation: Invocation, since: float) -> None:
         self.number = number
@@ -34,24 +40,32 @@ class Open:
         self.timer: Timer | None = None
         self.asked = False
         self.given_up = False
+        self.uncancelled = False
 
 
 class Underway:
     """All of them.
 
     `ask` is called with a number and a limit in seconds when a run seems over its time; `give_up`
-    when it is, and nothing but the end of the process will end it.
+    when it is, and nothing but the end of the process will end it. `cancel` is called with the
+    number of a run that is to end early.
     """
 
     def __init__(
-        self, clock: Clock, *, ask: Callable[[int, float], None], give_up: Callable[[], None]
+        self,
+        clock: Clock,
+        *,
+        ask: Callable[[int, float], None],
+        cancel: Callable[[int], None],
+        give_up: Callable[[], None],
     ) -> None:
         self._clock = clock
         self._ask = ask
+        self._cancel = cancel
         self._give_up = give_up
         self._numbers = count(1)
         self._open: dict[int, Open] = {}
-        self._quiet: asyncio.Event | None = None
+        self._waiting: dict[asyncio.Event, Callable[[], bool]] = {}
         self.completed = 0
 
     def __len__(self) -> int:
@@ -66,13 +80,12 @@ class Underway:
         return run
 
     def answer(self, number: int, ends: list[dict[str, Any]], blob: bytes, took_s: float) -> None:
-        """The process has answered."""
+        """The process has answered. Raises what `answers.ran` does for nonsense."""
         run = self._open[number]
-        if run.asked and ends[0]["end"] == "cancelled":
+        ran = answers.ran(run.invocation, ends, blob, took_s)
+        if run.asked and Interrupted() in ran.outcomes:
             outcome = TimedOut(after_s=run.invocation.timeout_s or 0.0)
             ran = answers.every(run.invocation, outcome, took_s)
-        else:
-            ran = answers.ran(ends, blob, took_s)
         self.completed += 1
         self._close(run)
         _resolve(run, ran)
@@ -90,19 +103,30 @@ class Underway:
         if run is not None:
             self._no_sign(run)
 
+    def uncancelled(self, number: int) -> None:
+        """The process says that this run, which was to end early, cannot be cancelled."""
+        run = self._open.get(number)
+        if run is not None:
+            run.uncancelled = True
+            self._note()
+
     async def wait_quiet(self, timeout_s: float) -> bool:
         """Wait until nothing is left but given up runs; False when time ran out first."""
-        if self._is_quiet:
-            return True
-        self._quiet = asyncio.Event()
-        await self._clock.wait(self._quiet, timeout_s)
-        return self._is_quiet
+        await self._wait(self._is_quiet, timeout_s)
+        return self._is_quiet()
 
-    def close_all(self, *, how: str, ours: bool) -> int:
+    async def cancel_all(self, timeout_s: float) -> bool:
+        """Cancel what can be cancelled and wait for its end; says whether it is quiet then."""
+        for number in self._open:
+            self._cancel(number)
+        await self._wait(self._is_cancelled, timeout_s)
+        return self._is_quiet()
+
+    def close_all(self, *, how: str, ours: bool, by: str = "stop") -> int:
         """The process has ended: answer what is open. Returns how many were lost to its end.
 
         `ours` says that we ended it; then those that were given up have timed out and the others
-        are interrupted, and none is lost.
+        are interrupted, `by` what, and none is lost.
         """
         alone = len(self._open) == 1
         closing = list(self._open.values())
@@ -111,7 +135,7 @@ class Underway:
             if run.given_up:
                 outcome = TimedOut(after_s=run.invocation.timeout_s or 0.0)
             elif ours:
-                outcome = Interrupted()
+                outcome = Interrupted(by=by)
             else:
                 outcome = WorkerLost(how=how, alone=alone)
             duration_s = self._clock.monotonic() - run.since
@@ -119,9 +143,28 @@ class Underway:
             _resolve(run, answers.every(run.invocation, outcome, duration_s))
         return 0 if ours else len(closing)
 
-    @property
+    async def _wait(self, condition: Callable[[], bool], timeout_s: float) -> None:
+        if condition():
+            return
+        # One each: a retirement and a stop, or two stops, may wait side by side.
+        met = asyncio.Event()
+        self._waiting[met] = condition
+        try:
+            await self._clock.wait(met, timeout_s)
+        finally:
+            del self._waiting[met]
+
+    def _note(self) -> None:
+        """Something has changed that somebody may wait for."""
+        for met, condition in self._waiting.items():
+            if condition():
+                met.set()
+
     def _is_quiet(self) -> bool:
         return all(run.given_up for run in self._open.values())
+
+    def _is_cancelled(self) -> bool:
+        return all(run.given_up or run.uncancelled for run in self._open.values())
 
     def _over(self, run: Open) -> None:
         assert run.invocation.timeout_s is not None
@@ -133,7 +176,7 @@ class Underway:
         if run.timer is not None:
             run.timer.cancel()
         run.given_up = True
-        self._note_quiet()
+        self._note()
         self._give_up()
 
     def _set_timer(self, run: Open, delay_s: float, then: Callable[[Open], None]) -> None:
@@ -145,11 +188,7 @@ class Underway:
         del self._open[run.number]
         if run.timer is not None:
             run.timer.cancel()
-        self._note_quiet()
-
-    def _note_quiet(self) -> None:
-        if self._quiet is not None and self._is_quiet:
-            self._quiet.set()
+        self._note()
 
 
 def _resolve(run: Open, ran: Ran) -> None:

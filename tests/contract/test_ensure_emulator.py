@@ -19,6 +19,7 @@ from qtrigger.queues.azurite_process import AzuriteProcess
 from qtrigger.queues.emulator.server import BuiltinEmulator
 from qtrigger.queues.probe import Listening, probe
 from qtrigger.queues.rest import RestQueueService
+from qtrigger.testing.clock import ManualClock
 
 CLOCK = SystemClock()
 
@@ -118,7 +119,8 @@ async def test_a_stranger_on_the_port_is_an_error_that_names_the_cure(
     assert f"port {stranger}" in text
     assert "nginx" in text
     assert "\x1b" not in text
-    assert "--emulator-port" in text
+    assert "QueueEndpoint" in text
+    assert "qtrigger start --emulator none" in text
 
 
 async def test_a_silent_stranger_is_given_up_on_soon(tmp_path: Path, lines: list[str]) -> None:
@@ -129,10 +131,32 @@ async def test_a_silent_stranger_is_given_up_on_soon(tmp_path: Path, lines: list
     server = await asyncio.start_server(silent, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
 
-    async with CLOCK.timeout(2):
+    async with CLOCK.timeout(5):
         with pytest.raises(EmulatorError, match="no queue service"):
             await ensure_emulator(tmp_path, port, progress=lines.append, clock=CLOCK)
 
+    server.close()
+
+
+async def test_a_busy_emulator_is_given_time_to_answer() -> None:
+    asked, answer = asyncio.Event(), asyncio.Event()
+
+    async def busy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        asked.set()
+        await answer.wait()
+        writer.write(b"HTTP/1.1 400 Bad Request\r\nServer: Azurite-Queue/3.35.0\r\n\r\n")
+        writer.close()
+
+    clock = ManualClock()
+    server = await asyncio.start_server(busy, "127.0.0.1", 0)
+    looking = asyncio.create_task(probe(server.sockets[0].getsockname()[1], clock))
+    await asked.wait()
+
+    await clock.advance(1.5)
+    answer.set()
+
+    assert (await looking).listening is Listening.QUEUE_SERVICE
     server.close()
 
 
@@ -233,7 +257,7 @@ async def test_one_data_folder_has_one_azurite(
     first = await ensure_emulator(tmp_path, 0, progress=lines.append, clock=CLOCK)
 
     second = await ensure_emulator(tmp_path, 0, progress=lines.append, clock=CLOCK)
-    with pytest.raises(EmulatorError, match=f"port {first.port}"):
+    with pytest.raises(EmulatorError, match=f"port {first.port}; .*QueueEndpoint"):
         await ensure_emulator(tmp_path, free_port, progress=lines.append, clock=CLOCK)
     await second.stop()
 
@@ -283,3 +307,22 @@ async def test_a_host_that_is_killed_takes_its_azurite_along(
     async with CLOCK.timeout(5):
         while (await probe(port, CLOCK)).listening is not Listening.NOTHING:
             await CLOCK.sleep(0.05)
+
+
+async def test_a_service_that_takes_its_time_to_answer_is_used(
+    tmp_path: Path, lines: list[str]
+) -> None:
+    async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        await CLOCK.sleep(0.5)
+        writer.write(b"HTTP/1.1 400 Bad\r\nServer: Azurite-Queue/3.35.0\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(slow, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+
+    emulator = await ensure_emulator(tmp_path, port, progress=lines.append, clock=CLOCK)
+
+    assert emulator.started is False
+    server.close()
+    await server.wait_closed()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable
@@ -12,12 +13,13 @@ import pytest
 from aiohttp import web
 
 from qtrigger.clock import SystemClock
-from qtrigger.errors import AccessDenied
+from qtrigger.errors import AccessDenied, QueueUnavailable
 from qtrigger.queues.account import EMULATOR_ACCOUNT, Account, Identity
 from qtrigger.queues.azurite_find import Machine, find
 from qtrigger.queues.azurite_process import AzuriteProcess, start_azurite
 from qtrigger.queues.rest import RestQueueService
 from tests.contract.certificates import write_certificate
+from tests.contract.sockets import listening
 
 CLOCK = SystemClock()
 
@@ -124,3 +126,26 @@ async def test_an_issuer_that_is_not_there_is_named(
         await service.queue(queue_name).receive(1, 30)
 
     await service.close()
+
+
+async def test_the_deadline_of_a_verb_is_over_the_token_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def silent(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+
+    async with listening(silent) as port:
+        monkeypatch.setenv("IDENTITY_ENDPOINT", f"http://127.0.0.1:{port}/msi/token")
+        monkeypatch.setenv("IDENTITY_HEADER", "x")
+        account = Account(
+            name="acme",
+            endpoint="https://127.0.0.1:1/acme",
+            credential=Identity(kind="managedidentity"),
+        )
+        service = RestQueueService(account, CLOCK, timeout_s=0.2)
+
+        with pytest.raises(QueueUnavailable, match=r"within 0\.2 s") as late:
+            await service.queue("orders").receive(1, 30)
+        await service.close()
+
+    assert late.value.code == "TimedOut"

@@ -3,64 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import ssl
 import traceback
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from qtrigger.clock import SystemClock
 from qtrigger.errors import QueueUnavailable
-from qtrigger.queues.account import EMULATOR_KEY, Account, SharedKey
 from qtrigger.queues.aiohttp_transport import AiohttpTransport
-from qtrigger.queues.rest import RestQueueClient, RestQueueService
 from qtrigger.queues.transport import MAX_ANSWER_BYTES, NoAnswer, Silence
+from qtrigger.testing.clock import settle
 from tests.contract.certificates import write_certificate
-
-Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-
-HEAD = b"HTTP/1.1 200 OK\r\nx-ms-version: 2021-12-02\r\nContent-Type: application/xml\r\n"
-EMPTY = b"<QueueMessagesList/>"
-
-
-@asynccontextmanager
-async def listening(serve: Serve, tls: ssl.SSLContext | None = None) -> AsyncIterator[int]:
-    """A server on a free port; each connection is served until the test is over."""
-
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            await serve(reader, writer)
-        except (ConnectionError, asyncio.IncompleteReadError):
-            pass
-        finally:
-            writer.close()
-
-    server = await asyncio.start_server(connected, "127.0.0.1", 0, ssl=tls)
-    try:
-        yield server.sockets[0].getsockname()[1]
-    finally:
-        server.close()
-
-
-@asynccontextmanager
-async def queue_at(endpoint: str, timeout_s: float = 5.0) -> AsyncIterator[RestQueueClient]:
-    account = Account(
-        name="acme", endpoint=endpoint, credential=SharedKey(account="acme", key=EMULATOR_KEY)
-    )
-    service = RestQueueService(account, SystemClock(), timeout_s=timeout_s)
-    yield service.queue("orders")
-    await service.close()
-
-
-async def read_request(reader: asyncio.StreamReader) -> bytes:
-    return await reader.readuntil(b"\r\n\r\n")
-
-
-def chunked(body: bytes) -> bytes:
-    return b"%x\r\n%s\r\n" % (len(body), body)
+from tests.contract.sockets import EMPTY, HEAD, chunked, listening, queue_at, read_request
 
 
 async def test_nothing_listens() -> None:
@@ -231,9 +188,9 @@ async def test_no_printed_chain_of_errors_shows_the_signature() -> None:
 
     signature = uuid.uuid4().hex  # not to be found in the printed lines of this test itself
     async with listening(babbling) as port:
-        transport = AiohttpTransport(f"http://127.0.0.1:{port}", SystemClock())
+        transport = AiohttpTransport(f"http://127.0.0.1:{port}")
         with pytest.raises(NoAnswer) as failure:
-            await transport.request("GET", f"/orders?sig={signature}", {}, b"", 5)
+            await transport.request("GET", f"/orders?sig={signature}", {}, b"")
         await transport.close()
 
     assert signature not in "".join(traceback.format_exception(failure.value))
@@ -248,10 +205,10 @@ async def test_no_printed_chain_of_errors_shows_the_signature() -> None:
     ],
 )
 async def test_a_proxy_that_fails_is_named_without_its_password(proxy: str, says: str) -> None:
-    transport = AiohttpTransport("http://acme.queue.invalid", SystemClock(), proxy=proxy)
+    transport = AiohttpTransport("http://acme.queue.invalid", proxy=proxy)
 
     with pytest.raises(NoAnswer) as failure:
-        await transport.request("GET", "/", {}, b"", 5)
+        await transport.request("GET", "/", {}, b"")
     await transport.close()
 
     assert failure.value.reason is Silence.PROXY
@@ -267,11 +224,47 @@ async def test_a_proxy_gets_the_whole_address() -> None:
         writer.write(HEAD + b"Content-Length: 0\r\n\r\n")
 
     async with listening(proxying) as port:
-        transport = AiohttpTransport(
-            "http://acme.queue.invalid", SystemClock(), proxy=f"http://127.0.0.1:{port}"
-        )
-        response = await transport.request("GET", "/orders?comp=metadata", {}, b"", 5)
+        transport = AiohttpTransport("http://acme.queue.invalid", proxy=f"http://127.0.0.1:{port}")
+        response = await transport.request("GET", "/orders?comp=metadata", {}, b"")
         await transport.close()
 
     assert response.status == 200
     assert seen[0].startswith(b"GET http://acme.queue.invalid/orders?comp=metadata HTTP/1.1\r\n")
+
+
+@pytest.mark.parametrize(
+    "beginning",
+    [b"", HEAD + b"Content-Length: 99\r\n\r\n<Queue"],
+    ids=["before the answer", "within the answer"],
+)
+async def test_a_verb_can_be_left_at_any_moment(beginning: bytes) -> None:
+    reached, left = asyncio.Event(), asyncio.Event()
+    reports: list[object] = []
+
+    async def first_hangs(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        if left.is_set():
+            writer.write(HEAD + b"Content-Length: %d\r\n\r\n%s" % (len(EMPTY), EMPTY))
+            return
+        writer.write(beginning)
+        reached.set()
+        await reader.read()  # until the other side closes
+        left.set()
+
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, report: reports.append(report))
+    async with listening(first_hangs) as port, queue_at(f"http://127.0.0.1:{port}/acme") as queue:
+        verb = asyncio.ensure_future(queue.receive(1, 30))
+        await reached.wait()
+        await settle()  # what was sent is read
+
+        verb.cancel()
+
+        with pytest.raises(asyncio.CancelledError):
+            await verb
+        async with SystemClock().timeout(5):
+            await left.wait()
+        assert list(await queue.receive(1, 30)) == []
+    del verb
+    gc.collect()
+
+    assert reports == []

@@ -27,6 +27,18 @@ async def test_each_argument_is_one_message_and_the_queue_is_made(
     assert sorted(await service.texts(queue)) == ["a", "ü{}"]
 
 
+async def test_a_name_that_is_nearly_a_functions_queue_is_pointed_out(
+    folder: ProjectFolder,
+) -> None:
+    folder.function("orders", PLAIN)
+    queue = folder.queue("ordres")
+
+    ended = qtrigger("send", "--project", str(folder.root), queue, "x", environ=folder.environ)
+
+    assert ended.returncode == 0
+    assert f"did you mean {folder.queue('orders')}?" in ended.stderr
+
+
 @pytest.mark.parametrize("by_file", [True, False])
 async def test_a_file_and_standard_input_hold_one_message_a_line(
     folder: ProjectFolder, service: Service, tmp_path: Path, by_file: bool
@@ -89,6 +101,22 @@ async def test_another_connection_can_be_named(folder: ProjectFolder, service: S
     assert await service.texts(queue) == ["x"]
 
 
+async def test_any_bytes_can_be_sent_in_base64(
+    folder: ProjectFolder, service: Service, tmp_path: Path
+) -> None:
+    queue, file = folder.queue("bytes"), tmp_path / "bytes"
+    file.write_bytes(b"\xff\xfe\x00\nplain")
+
+    ended = qtrigger(
+        "send",
+        *("--project", str(folder.root), queue, "--file", str(file)),
+        environ=folder.environ,
+    )
+
+    assert ended.returncode == 0
+    assert sorted(await service.bodies(queue)) == [b"plain", b"\xff\xfe\x00"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
@@ -97,6 +125,7 @@ async def test_another_connection_can_be_named(folder: ProjectFolder, service: S
         (["good-queue", "x" * 49_153], 2, "65,536"),
         (["good-queue", "x", "--connection", "Nowhere"], 3, "AzureWebJobsNowhere"),
         (["good-queue", "x", "--file", "/nowhere"], 2, "/nowhere"),
+        (["good-queue", "x", "--count", "9" * 23], 2, "--count"),
     ],
 )
 def test_what_cannot_be_sent_is_said_in_a_line_or_two(

@@ -338,3 +338,23 @@ async def test_a_name_too_long_for_a_poison_queue_has_none(length: int) -> None:
     expected = [f"{name}-poison", name] if length == 56 else [name]
     assert sorted(bench.service.names()) == sorted(expected)
     await bench.stop()
+
+
+async def test_an_output_name_that_cannot_be_resolved_fails_the_run_and_names_the_expression() -> (
+    None
+):
+    bench = Bench(
+        writes(b"1"),
+        options=QueueOptions(message_encoding="none", max_dequeue_count=1),
+        outputs=(output("out", "{customer}-q"),),
+    )
+    texts = ['{"customer": "A_B"}', "[]", '{"customer": null}']
+    await bench.start(*texts)
+
+    await bench.clock.advance(1.0)
+
+    for finished in bench.probe.of(InvocationFinished):
+        assert isinstance(finished.outcome, Failed)
+        assert "{customer}" in finished.outcome.error.message
+    assert sorted(bench.left("orders-poison")) == sorted(texts)
+    await bench.stop()

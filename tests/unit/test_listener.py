@@ -300,3 +300,15 @@ async def test_failed_messages_come_back_at_once_until_poison() -> None:
     assert bench.left() == []
     assert bench.left("orders-poison") == ["a"]
     await bench.stop()
+
+
+async def test_a_stop_does_not_wait_for_a_question_that_takes_nothing() -> None:
+    bench = Bench()
+    bench.service.slow("exists", 30.0)
+    await bench.start("a")
+    await bench.clock.advance(1.0)
+
+    await bench.stop()
+
+    assert bench.clock.monotonic() == 1.0
+    assert bench.service.counts("orders").visible == 1

@@ -15,8 +15,9 @@ from typing import Any
 
 from .context import Context, Out
 from .failures import Describer
-from .outputs import Item, OutputError, items_of, seconds
+from .outputs import Item, OutputError, items_of
 from .signature import QUEUE, RETURN, Plan
+from .wishes import WishRefused, wish_of
 
 Notice = Callable[[str, str], None]
 """Told a kind and a text about something a person should know of this function."""
@@ -137,10 +138,18 @@ class Call:
         )
 
     def _failed(self, error: BaseException) -> dict[str, Any]:
-        asked = _asked_for(error)
-        if asked:
-            return asked
+        refused = ""
+        try:
+            wish = wish_of(error)
+        except WishRefused as refusal:
+            wish, refused = None, str(refusal)
+        except BaseException:  # noqa: BLE001 - the user's attributes may raise anything
+            wish = None
+        if wish is not None:
+            return wish
         detail = self._describer.detail(error)
+        if refused:
+            detail["message"] = refused
         if not detail["place"]:
             detail["place"] = self._describer.defined_at(self._plan.function)
         return {"end": "failed", **detail}
@@ -167,21 +176,3 @@ def _item_header(item: Item) -> Any:
     if item.delay_s is None and item.ttl_s is None:
         return len(item.body)
     return [len(item.body), item.delay_s, item.ttl_s]
-
-
-def _asked_for(error: BaseException) -> dict[str, Any] | None:
-    """The end that an exception called Later or Reject asks for.
-
-    They are known by name, so that a project needs no package of ours to raise them.
-    """
-    names = {kind.__name__ for kind in type(error).__mro__}
-    if "Later" in names:
-        try:
-            delay = seconds(getattr(error, "delay", None))
-        except OutputError:
-            return None
-        return None if delay is None else {"end": "later", "delay": max(delay, 0.0)}
-    if "Reject" in names:
-        reason = getattr(error, "reason", None)
-        return {"end": "reject", "reason": str(error if reason is None else reason)}
-    return None

@@ -137,16 +137,18 @@ class Child:
                 self._loads.put(None)
                 self._loop.call_soon_threadsafe(self._loop.stop)
             elif self._runs is not None:
-                self._question(kind, header)
+                # It may be about one that came just before.
+                self._runs.begin(invocations)
+                invocations = []
+                self._question(self._runs, kind, header)
         if invocations and self._runs is not None:
             self._runs.begin(invocations)
 
-    def _question(self, kind: str, header: dict[str, Any]) -> None:
-        assert self._runs is not None
+    def _question(self, runs: Runs, kind: str, header: dict[str, Any]) -> None:
         if kind == "overdue":
-            self._runs.overdue(header["id"], header["limit"])
+            runs.overdue(header["id"], header["limit"])
         elif kind == "cancel":
-            self._runs.cancel(header["id"])
+            runs.cancel(header["id"])
 
     def _leave_the_host(self) -> None:
         self._channel.abandon()
@@ -165,8 +167,10 @@ async def _end_tasks() -> None:
 def _die(broken: str) -> None:
     """The connection has ended: end at once, with whatever user code has started."""
     if broken:
-        os.write(2, broken.encode() + b"\n")
-        os._exit(BROKEN)
+        try:
+            os.write(2, broken.encode() + b"\n")
+        finally:  # user code may have closed every descriptor there was
+            os._exit(BROKEN)
     if os.getpgrp() == os.getpid():
         os.killpg(os.getpid(), signal.SIGKILL)
     os._exit(1)  # the group is not ours: that of a shell or of a test

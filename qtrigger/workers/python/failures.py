@@ -30,6 +30,12 @@ class Describer:
 
     def detail(self, error: BaseException) -> dict[str, str]:
         """`type`, `message`, `traceback` and `place` (`file:line`, "" when not in user code)."""
+        try:
+            return self._detail(error)
+        except BaseException as broken:  # noqa: BLE001 - its class may answer anything with anything
+            return _indescribable(error, broken)
+
+    def _detail(self, error: BaseException) -> dict[str, str]:
         return {
             "type": type(error).__name__,
             "message": message_of(error)[:MAX_TEXT],
@@ -41,8 +47,9 @@ class Describer:
         """Why a function did not load: `message`, `place`, `traceback`, `hint`."""
         text = self.detail(error)
         message = text["message"] or text["type"]
+        ours = text["traceback"] == "" and _is_ours(error)
         return {
-            "message": message if _is_ours(error) else f"{text['type']}: {text['message']}",
+            "message": message if ours else f"{text['type']}: {text['message']}",
             "place": text["place"],
             "traceback": text["traceback"],
             "hint": hint(error, self._root),
@@ -51,7 +58,7 @@ class Describer:
     def place(self, error: BaseException) -> str:
         """`file:line` of the innermost frame of the user's own code, relative to the root."""
         if isinstance(error, SyntaxError) and error.filename:
-            return f"{self._relative(error.filename)}:{error.lineno or 0}"
+            return f"{self._relative(str(error.filename))}:{error.lineno or 0}"
         frames = list(traceback.walk_tb(error.__traceback__))
         return self._innermost(reversed(frames))
 
@@ -84,7 +91,7 @@ class Describer:
             report = traceback.TracebackException(type(error), error, error.__traceback__)
             _keep_users_frames(report, set())
             return "".join(report.format())
-        except Exception as broken:  # noqa: BLE001 - the user's __str__ or __repr__ may raise
+        except BaseException as broken:  # noqa: BLE001 - the user's __str__ or __repr__ may raise
             return f"{type(error).__name__}: no traceback ({type(broken).__name__})"
 
 
@@ -92,7 +99,7 @@ def message_of(error: BaseException) -> str:
     """The exception's text, in words where it would otherwise say nothing."""
     try:
         text = str(error)
-    except Exception as broken:  # noqa: BLE001 - the user's __str__ may raise anything
+    except BaseException as broken:  # noqa: BLE001 - the user's __str__ may raise anything
         return f"its text cannot be shown: __str__ raised {type(broken).__name__}"
     if isinstance(error, SystemExit):
         return f"the code ended itself with sys.exit({text})"
@@ -120,7 +127,12 @@ def _keep_users_frames(report: traceback.TracebackException, seen: set[int]) -> 
 
 def _is_ours(error: BaseException) -> bool:
     """Whether it is an error class of this package; its text says all there is to say."""
-    return type(error).__module__.rpartition(".")[0] == __package__
+    return str(type(error).__module__).rpartition(".")[0] == __package__
+
+
+def _indescribable(error: BaseException, broken: BaseException) -> dict[str, str]:
+    text = f"it cannot be described: describing it raised {type(broken).__name__}"
+    return {"type": type(error).__name__, "message": text, "traceback": "", "place": ""}
 
 
 def _is_machinery(filename: str) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 def hint(error: BaseException, root: str) -> str:
     """What the user may do about an exception at import, in the project at `root`."""
-    if type(error).__module__.rpartition(".")[0] == __package__:
+    if str(type(error).__module__).rpartition(".")[0] == __package__:
         return str(getattr(error, "hint", ""))
     if isinstance(error, ImportError):
         return _about_packages(error, root)
@@ -28,15 +28,15 @@ def hint(error: BaseException, root: str) -> str:
 
 def _about_packages(error: ImportError, root: str) -> str:
     package = (error.name or "").partition(".")[0]
-    if package == "azure" and (error.name or "").startswith("azure.functions"):
+    if error.name == "azure" or (error.name or "").startswith("azure.functions"):
         return f"install it for the interpreter that runs the functions: {_pip('azure-functions')}"
     if package and package in _requirements(root):
         return f"requirements.txt names it, but {sys.executable} does not have it: " + _pip(
             "-r requirements.txt"
         )
     return (
-        "packages come from requirements.txt, installed for "
-        f"{sys.executable}; modules are searched for in {', '.join(sys.path)}"
+        f"name its package in requirements.txt and install it: {_pip('-r requirements.txt')}; "
+        f"modules are searched for in {', '.join(filter(None, sys.path))}"
     )
 
 

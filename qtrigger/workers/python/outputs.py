@@ -10,11 +10,11 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Iterable, Iterator
-from datetime import timedelta
 from typing import Any, NamedTuple
 
 from . import azure_json
 from .signature import GENERIC, is_queue_message
+from .times import TimeRefused, delay, time_to_live
 
 Warn = Callable[[str, str], None]
 """Told a kind of surprise, once per kind and function is enough, and a text for a person."""
@@ -47,17 +47,6 @@ def items_of(value: Any, *, binding: str, converter: str, mode: str, warn: Warn)
     return _azure_queue(value, where, surprised)
 
 
-def seconds(value: Any) -> float | None:
-    """A delay or time to live as given by user code: a number of seconds, or a timedelta."""
-    if value is None:
-        return None
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
-    raise OutputError(f"{value!r} is neither a number of seconds nor a timedelta")
-
-
 # --- exact --------------------------------------------------------------------------------------
 
 
@@ -88,7 +77,7 @@ def _exact_one(value: Any, where: str) -> Item | None:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return Item(bytes(value))
     if is_queue_message(type(value)):
-        return _with_times(value, value.get_body())
+        return _with_times(value, value.get_body(), where)
     if isinstance(value, dict):
         return Item(_compact(value, where))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -206,18 +195,21 @@ def _document(message: Any, where: str, surprised: _Surprises) -> Item:
         'a func.QueueMessage was written as a JSON document with "id" and "body"',
     )
     written = azure_json.indented({"id": message.id, "body": body})
-    return _with_times(message, _utf8(written, where))
+    return _with_times(message, _utf8(written, where), where)
 
 
 # --- both ---------------------------------------------------------------------------------------
 
 
-def _with_times(message: Any, body: bytes) -> Item:
-    return Item(
-        body,
-        delay_s=seconds(getattr(message, "delay", None)),
-        ttl_s=seconds(getattr(message, "time_to_live", None)),
-    )
+def _with_times(message: Any, body: bytes, where: str) -> Item:
+    try:
+        return Item(
+            body,
+            delay_s=delay(getattr(message, "delay", None)),
+            ttl_s=time_to_live(getattr(message, "time_to_live", None)),
+        )
+    except TimeRefused as refused:
+        raise OutputError(f"{where} has {refused}") from None
 
 
 def _utf8(text: str, where: str) -> bytes:

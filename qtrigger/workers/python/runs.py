@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
 import logging
 import os
 import threading
@@ -107,15 +108,24 @@ class Runs:
             self._channel.send({"t": "deaf", "id": number})
 
     def cancel(self, number: int) -> None:
-        """Cancel a run if it is async; a plain one cannot be. In the reading thread."""
+        """Cancel a run if it is async; a plain one says that it goes on. In the reading thread."""
         run = self._open.get(number)
-        if run is not None and run.plan.is_async:
+        if run is None:
+            return
+        if run.plan.is_async:
             self._loop.call_soon_threadsafe(self._cancel, run)
+        else:
+            self._channel.send({"t": "uncancelled", "id": number})
 
     def _cancel(self, run: _Run) -> None:
-        if run.task is not None:
-            run.cancelled = True
-            run.task.cancel()
+        if run.task is None or run.task.done():
+            return
+        if run.call.started is None:
+            # A task that is cancelled before its first step never takes one, and never answers.
+            self._loop.call_soon(self._cancel, run)
+            return
+        run.cancelled = True
+        run.task.cancel()
 
     def _run(self, header: Mapping[str, Any], blob: bytes) -> _Run | None:
         number, plan = header["id"], self._plans.get(header["function"])
@@ -164,6 +174,17 @@ class Runs:
             token = SCOPE.set(run.scope)
             run.task = self._loop.create_task(self._awaited(run), name=run.scope.invocation_id)
             SCOPE.reset(token)
+            run.task.add_done_callback(functools.partial(self._see_answered, run))
+
+    def _see_answered(self, run: _Run, _task: object) -> None:
+        """Answer a run whose task ended without: user code cancelled it before its first step."""
+        if run.id not in self._open:
+            return
+        text = "the run was cancelled before it began: code in this worker cancels foreign tasks"
+        failed = {"end": "failed", "type": "CancelledError", "message": text}
+        self._logs.end(run.scope)
+        self._answer(run, {"end": "cancelled"} if run.cancelled else failed, [])
+        self._channel.flush()
 
     async def _awaited(self, run: _Run) -> None:
         self._storage.invocation_id = run.scope.invocation_id

@@ -24,7 +24,8 @@ from qtrigger.invocation import (
     TriggerMessage,
 )
 from qtrigger.testing.probe import Probe
-from qtrigger.workers.process import Deadlines, PythonWorker
+from qtrigger.workers.deadlines import Deadlines
+from qtrigger.workers.process import PythonWorker
 from qtrigger.workers.worker import FunctionSpec
 
 PROJECTS = Path(__file__).parents[2] / "projects"

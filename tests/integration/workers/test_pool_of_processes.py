@@ -62,6 +62,27 @@ async def test_a_stopped_pool_leaves_no_process(workshop: Workshop) -> None:
             os.kill(pid, 0)
 
 
+async def test_a_stop_just_after_a_crash_waits_for_the_end_of_both(workshop: Workshop) -> None:
+    # What holds the pipes open makes the end of the process take its time.
+    code = """
+        import os, subprocess
+
+        def main(msg: str):
+            subprocess.Popen(["sleep", "2"], start_new_session=True)
+            os._exit(3)
+    """
+    pool = pool_of(workshop, 1)
+    await pool.start([write_function(workshop.root, "crash", code)])
+    (worker,) = workshop.made
+    run = asyncio.create_task(pool.invoke(invocation("crash")))
+    await worker.wait_unavailable()
+
+    await pool.stop(0.0)
+
+    assert isinstance(outcome(await run), WorkerLost)
+    assert [event.how for event in workshop.probe.of(WorkerEnded)] == ["exit code 3"]
+
+
 async def test_a_crash_at_import_stops_that_function_alone(workshop: Workshop) -> None:
     good = write_function(workshop.root, "good", CODE)
     bad = write_function(workshop.root, "bad", "import ctypes; ctypes.string_at(0)")

@@ -15,8 +15,9 @@ import pytest
 from qtrigger.errors import WorkerStartError
 from qtrigger.events import UserLog
 from qtrigger.invocation import Interrupted, Succeeded, TimedOut, WorkerLost
+from qtrigger.workers.deadlines import Deadlines
 from qtrigger.workers.pooled import LoadCrash
-from qtrigger.workers.process import Deadlines, PythonWorker
+from qtrigger.workers.process import PythonWorker
 from tests.integration.workers.support import (
     RETURN,
     TRIGGER,
@@ -242,7 +243,7 @@ async def test_neighbours_that_do_not_finish_are_interrupted_and_not_lost(
     ran = await worker.invoke(invocation("blocks", never, timeout_s=0.05))
 
     assert outcome(ran) == TimedOut(after_s=0.05)
-    assert outcome(await neighbour) == Interrupted()
+    assert outcome(await neighbour) == Interrupted(by="neighbour")
     assert worker.lost == 0
 
 
@@ -318,6 +319,31 @@ async def test_a_run_whose_caller_gave_up_is_cancelled_and_leaves_its_place(
     assert worker.accepting
 
 
+async def test_after_the_grace_async_code_may_clean_up_and_the_process_leaves_by_itself(
+    workshop: Workshop,
+) -> None:
+    code = """
+        import asyncio
+
+        async def main(msg: str):
+            print("waiting", flush=True)
+            try:
+                await asyncio.Event().wait()
+            finally:
+                await asyncio.sleep(0.01)
+                print("cleaned up", flush=True)
+    """
+    worker = await started(workshop, ("waits", code))
+    run = asyncio.create_task(worker.invoke(invocation("waits")))
+    await workshop.probe.wait_for(UserLog, where=lambda e: e.message == "waiting")
+
+    await worker.stop(0.0)
+
+    assert outcome(await run) == Interrupted()
+    assert [e.message for e in workshop.probe.of(UserLog)] == ["waiting", "cleaned up"]
+    assert worker.how == "exit code 0"
+
+
 async def test_a_stop_with_grace_lets_runs_finish_and_the_process_leave_by_itself(
     workshop: Workshop, tmp_path: Path
 ) -> None:
@@ -340,6 +366,21 @@ async def test_a_stop_with_grace_lets_runs_finish_and_the_process_leave_by_itsel
 
 def _dedented(code: str) -> str:
     return code.replace("\n    ", "\n")
+
+
+async def test_a_stop_during_a_retirement_ends_it_too(workshop: Workshop, tmp_path: Path) -> None:
+    worker = await started(workshop, ("blocks", BLOCKS))
+    never = str(tmp_path / "never")
+    neighbour = asyncio.create_task(worker.invoke(invocation("blocks", never)))
+    late = asyncio.create_task(worker.invoke(invocation("blocks", never, timeout_s=0.05)))
+    await worker.wait_unavailable()
+
+    await worker.stop(0.0)
+
+    assert outcome(await late) == TimedOut(after_s=0.05)
+    assert outcome(await neighbour) == Interrupted()
+    names = {task.get_name() for task in asyncio.all_tasks()}
+    assert not any("worker process" in name for name in names)
 
 
 async def test_a_stop_ends_code_that_shrugs_off_sigterm(workshop: Workshop) -> None:
@@ -446,6 +487,27 @@ async def test_a_process_that_breaks_the_protocol_is_ended(workshop: Workshop) -
     assert not is_alive(worker.pid)
 
 
+async def test_a_result_with_too_few_ends_loses_the_run_and_says_why(workshop: Workshop) -> None:
+    code = """
+        import os, json, stat, struct
+
+        def main(msg: str):
+            text = json.dumps({"t": "result", "id": 1, "ends": []}).encode()
+            for descriptor in range(3, 64):
+                try:
+                    if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+                        os.write(descriptor, struct.pack("!II", len(text), 0) + text)
+                except OSError:
+                    pass
+    """
+    worker = await started(workshop, ("writes", code))
+
+    lost = outcome(await worker.invoke(invocation("writes")))
+
+    assert isinstance(lost, WorkerLost)
+    assert lost.how == "it broke the protocol: a result has 0 ends for 1 messages"
+
+
 async def test_an_interrupt_from_the_terminal_does_not_reach_the_process(
     workshop: Workshop,
 ) -> None:
@@ -510,3 +572,50 @@ async def test_an_import_that_hangs_is_named_and_given_up(workshop: Workshop) ->
     assert (caught.value.function, caught.value.again) == ("slow", False)
     notes = [e for e in workshop.probe.of(UserLog) if "takes longer" in e.message]
     assert [note.function for note in notes] == ["slow"]
+
+
+INDESCRIBABLE = {
+    "str raises SystemExit": """
+        class Odd(Exception):
+            def __str__(self):
+                raise SystemExit(3)
+
+        def main(msg: str):
+            raise Odd
+    """,
+    "no module": """
+        def main(msg: str):
+            raise type("Odd", (Exception,), {"__module__": None})("x")
+    """,
+    "syntax error of numbers": """
+        def main(msg: str):
+            raise SyntaxError("m", (5, 1, 1, "t"))
+    """,
+    "attribute raises": """
+        class Later(Exception):
+            @property
+            def delay(self):
+                raise KeyError("delay")
+
+        def main(msg: str):
+            raise Later
+    """,
+    "cancelled before it began": """
+        import asyncio
+
+        async def main(msg: str):
+            for task in asyncio.all_tasks():
+                task.cancel()
+            await asyncio.sleep(1)
+    """,
+}
+
+
+@pytest.mark.parametrize("code", INDESCRIBABLE.values(), ids=INDESCRIBABLE.keys())
+async def test_every_run_is_answered_however_odd_its_end(workshop: Workshop, code: str) -> None:
+    worker = await started(workshop, ("odd", code))
+
+    async with asyncio.timeout(10.0):
+        ended = await asyncio.gather(*(worker.invoke(invocation("odd")) for _ in range(2)))
+
+    assert {type(each.outcomes[0]).__name__ for each in ended} == {"Failed"}

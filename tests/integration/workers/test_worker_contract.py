@@ -6,13 +6,14 @@ import asyncio
 import importlib.util
 import json
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from qtrigger.clock import SystemClock
-from qtrigger.invocation import Interrupted, Postponed, Rejected, Succeeded, TimedOut
+from qtrigger.invocation import Failed, Interrupted, Postponed, Rejected, Succeeded, TimedOut
 from qtrigger.workers.inline import InlineWorker
 from qtrigger.workers.worker import Worker
 from tests.integration.workers.support import (
@@ -146,11 +147,21 @@ async def test_a_body_that_is_not_utf8_fails_a_function_that_takes_str(worker: W
     assert "not UTF-8 at byte 0" in error.message
 
 
-async def test_an_exception_named_later_postpones(worker: Worker) -> None:
+async def test_a_delay_that_cannot_be_fails_the_run_where_it_was_raised(worker: Worker) -> None:
+    error = failure(await worker.invoke(invocation("ends", "never"))).error
+
+    assert (error.type, error.message) == (
+        "Later",
+        "the function raised Later with a delay of inf s, which is not from 0 to 7 days",
+    )
+    assert error.place.startswith("functions/ends/__init__.py:")
+
+
+async def test_a_marked_later_postpones(worker: Worker) -> None:
     assert outcome(await worker.invoke(invocation("ends", "later"))) == Postponed(delay_s=90.0)
 
 
-async def test_an_exception_derived_from_reject_rejects(worker: Worker) -> None:
+async def test_an_exception_derived_from_a_marked_reject_rejects(worker: Worker) -> None:
     ran = await worker.invoke(invocation("ends", "reject"))
 
     assert outcome(ran) == Rejected(reason="no such order")
@@ -197,6 +208,15 @@ async def test_many_runs_at_once_get_their_own_answers(worker: Worker) -> None:
     ran = await asyncio.gather(*runs)
 
     assert [returned(one) for one in ran] == [[body.encode()] for body in bodies]
+
+
+async def test_several_messages_at_once_fail_each_of_them(worker: Worker) -> None:
+    (one,) = invocation("echo").messages
+
+    ran = await worker.invoke(replace(invocation("echo"), messages=(one, one)))
+
+    texts = [end.error.message for end in ran.outcomes if isinstance(end, Failed)]
+    assert texts == ["echo takes one message at a time"] * 2
 
 
 async def test_what_still_runs_when_the_grace_is_over_was_interrupted(worker: Worker) -> None:

@@ -76,6 +76,13 @@ def test_statuses_and_codes_are_classified(status: int, code: str, kind: type[Qu
     assert ADDRESS in str(error)
 
 
+def test_a_disabled_queue_refuses_a_delete_in_words() -> None:
+    error = from_response(attempt(wire.DELETE_MESSAGE), answer(409, "QueueDisabled"), NOW)
+
+    assert isinstance(error, QueueRejected)
+    assert "refused to delete a message: 409 QueueDisabled" in str(error)
+
+
 def test_the_code_is_read_from_the_body_where_no_header_has_it() -> None:
     body = b"<Error><Code>PopReceiptMismatch</Code><Message>No.</Message></Error>"
 
@@ -106,12 +113,22 @@ def test_a_stranger_is_not_taken_for_the_service(status: int) -> None:
         ("0", 0.0),
         ("Tue, 01 Dec 2026 12:00:30 GMT", 30.0),
         ("Tue, 01 Dec 2026 11:00:00 GMT", 0.0),
+        ("60", 60.0),
+        ("86400", 60.0),
+        ("9" * 400, 60.0),
+        ("Wed, 02 Dec 2026 12:00:00 GMT", 60.0),
+        ("Tue, 01 Dec 9999 12:00:00 GMT", 60.0),
         ("soon", None),
         ("-1", None),
+        ("nan", None),
+        ("inf", None),
+        ("1e9", None),
         ("", None),
     ],
 )
-def test_the_service_may_ask_for_a_pause(value: str, seconds: float | None) -> None:
+def test_the_service_may_ask_for_a_pause_of_a_minute_at_most(
+    value: str, seconds: float | None
+) -> None:
     error = from_response(attempt(), answer(503, "ServerBusy", Retry_After=value), NOW)
 
     assert isinstance(error, QueueUnavailable)
@@ -185,26 +202,32 @@ def test_a_clock_that_is_off_is_named(offset: timedelta, hint: str | None) -> No
 
 
 @pytest.mark.parametrize(
-    ("reason", "says"),
+    ("reason", "code", "says"),
     [
-        (Silence.REFUSED, "cannot connect"),
-        (Silence.UNKNOWN_HOST, "name is not known"),
-        (Silence.UNTRUSTED, "SSL_CERT_FILE"),
-        (Silence.NO_TLS, "does not speak TLS"),
-        (Silence.PROXY, "by the proxy"),
-        (Silence.TIMED_OUT, "did not answer within"),
-        (Silence.BROKEN_OFF, "broke off"),
-        (Silence.TOO_LONG, "is no queue service"),
-        (Silence.CLOSED, "has been closed"),
+        (Silence.NOT_CONNECTED, "CannotConnect", "cannot connect"),
+        (Silence.UNKNOWN_HOST, "NameNotKnown", "name is not known"),
+        (Silence.UNTRUSTED, "CertificateNotTrusted", "SSL_CERT_FILE"),
+        (Silence.NO_TLS, "NoTls", "does not speak TLS"),
+        (Silence.PROXY, "ProxyFailed", "by the proxy"),
+        (Silence.TIMED_OUT, "TimedOut", "did not answer within"),
+        (Silence.BROKEN_OFF, "BrokenOff", "broke off"),
+        (Silence.TOO_LONG, "AnswerTooLong", "is no queue service"),
+        (Silence.CLOSED, "Closed", "has been closed"),
     ],
 )
-def test_every_silence_is_unavailable_and_says_why(reason: Silence, says: str) -> None:
+def test_every_silence_is_unavailable_and_says_why(reason: Silence, code: str, says: str) -> None:
     error = from_silence(attempt(), NoAnswer(reason, "detail"))
 
     assert says in str(error)
     assert ADDRESS in str(error)
     assert "tried to get messages" in str(error)
-    assert error.status == 0
+    assert (error.status, error.code) == (0, code)
+
+
+def test_each_silence_has_a_code_of_its_own() -> None:
+    assert len({from_silence(attempt(), NoAnswer(reason)).code for reason in Silence}) == len(
+        Silence
+    )
 
 
 def test_a_refused_connection_to_an_emulator_asks_for_the_emulator() -> None:
@@ -214,7 +237,7 @@ def test_a_refused_connection_to_an_emulator_asks_for_the_emulator() -> None:
         account=emulator_account(),
     )
 
-    refused = NoAnswer(Silence.REFUSED, "Connection refused")
+    refused = NoAnswer(Silence.NOT_CONNECTED, "Connection refused")
 
     assert "is the emulator running?" in str(from_silence(local, refused))
     assert "emulator" not in str(from_silence(attempt(), refused))

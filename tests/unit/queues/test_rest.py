@@ -25,9 +25,7 @@ PORTAL = Response(status=200, headers={"Content-Type": "text/html"}, body=b"<htm
 
 def client(*answers: Response | NoAnswer) -> tuple[RestQueueClient, ScriptedTransport]:
     transport = ScriptedTransport(list(answers))
-    service = RestQueueService(
-        emulator_account(10001), ManualClock(), transport=transport, timeout_s=7
-    )
+    service = RestQueueService(emulator_account(10001), ManualClock(), transport=transport)
     return service.queue("orders"), transport
 
 
@@ -36,8 +34,8 @@ async def test_a_receive_asks_for_whole_seconds() -> None:
 
     await queue.receive(16, 600.9)
 
-    method, target, headers, body, timeout_s = transport.asked[0]
-    assert (method, body, timeout_s) == ("GET", b"", 7)
+    method, target, headers, body = transport.asked[0]
+    assert (method, body) == ("GET", b"")
     assert target == ("/devstoreaccount1/orders/messages?numofmessages=16&visibilitytimeout=600")
     assert headers["x-ms-version"] == "2021-12-02"
     assert headers["Authorization"].startswith("SharedKey devstoreaccount1:")
@@ -53,7 +51,7 @@ async def test_a_renewal_carries_no_body_and_escapes_its_receipt() -> None:
     receipt = await queue.update("1b", "a+b/c=", 600)
 
     assert receipt.pop_receipt == "new"
-    method, target, _, body, _ = transport.asked[0]
+    method, target, _, body = transport.asked[0]
     assert (method, body) == ("PUT", b"")
     assert target == (
         "/devstoreaccount1/orders/messages/1b?popreceipt=a%2Bb%2Fc%3D&visibilitytimeout=600"

@@ -15,13 +15,13 @@ class ScriptedTransport:
     """Answers in the order given, and remembers what it was asked."""
 
     answers: list[Response | NoAnswer]
-    asked: list[tuple[str, str, dict[str, str], bytes, float]] = field(default_factory=list)
+    asked: list[tuple[str, str, dict[str, str], bytes]] = field(default_factory=list)
     closed: bool = False
 
     async def request(
-        self, method: str, target: str, headers: Mapping[str, str], body: bytes, timeout_s: float
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes
     ) -> Response:
-        self.asked.append((method, target, dict(headers), body, timeout_s))
+        self.asked.append((method, target, dict(headers), body))
         answer = self.answers.pop(0)
         if isinstance(answer, NoAnswer):
             raise answer

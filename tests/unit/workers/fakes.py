@@ -9,12 +9,16 @@ from itertools import count
 
 from qtrigger.errors import WorkerStartError
 from qtrigger.invocation import Interrupted, Invocation, Ran, Succeeded
+from qtrigger.workers.pooled import LoadCrash
 from qtrigger.workers.worker import FunctionSpec, Loaded
 
 
 @dataclass(eq=False)
 class FakeWorker:
-    """Starts as `plan` says; runs end when the test says `finish`."""
+    """Starts as `plan` says; runs end when the test says `finish`.
+
+    A LoadCrash comes only with the function that is to crash it.
+    """
 
     pid: int
     plan: WorkerStartError | Loaded
@@ -24,6 +28,7 @@ class FakeWorker:
     completed: int = 0
     lost: int = 0
     how: str = ""
+    defect: Exception | None = None
 
     def __post_init__(self) -> None:
         self.open: dict[str, asyncio.Future[Ran]] = {}
@@ -36,10 +41,13 @@ class FakeWorker:
 
     async def start(self, functions: Sequence[FunctionSpec]) -> Loaded:
         self.functions = [function.name for function in functions]
-        if isinstance(self.plan, WorkerStartError):
-            raise self.plan
+        plan = self.plan
+        if isinstance(plan, LoadCrash) and plan.function not in self.functions:
+            plan = Loaded()
+        if isinstance(plan, WorkerStartError):
+            raise plan
         self.accepting = True
-        return self.plan
+        return plan
 
     async def invoke(self, invocation: Invocation) -> Ran:
         future = self.open[invocation.id] = asyncio.get_running_loop().create_future()
@@ -47,6 +55,8 @@ class FakeWorker:
         return ran
 
     async def stop(self, grace_s: float) -> None:
+        if self.defect is not None:
+            raise self.defect
         self.expected = True
         for name in list(self.open):
             self._answer(name, Interrupted())
@@ -67,6 +77,10 @@ class FakeWorker:
 
     def retire(self) -> None:
         self.expected = True
+        self.fail()
+
+    def fail(self) -> None:
+        """Begin to end: no more invocations, and not over yet."""
         self.accepting = False
         self.unavailable.set()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import azure.functions as func
 import pytest
 
-from qtrigger.workers.python.outputs import Item, OutputError, items_of, seconds
+from qtrigger.workers.python.outputs import Item, OutputError, items_of
 from qtrigger.workers.python.signature import GENERIC, QUEUE
 
 
@@ -21,8 +22,8 @@ class Order:
 
 
 class Timed(func.QueueMessage):
-    delay = timedelta(minutes=2)
-    time_to_live = 60
+    delay: Any = timedelta(minutes=2)
+    time_to_live: Any = 60
 
 
 def generate(*values: Any) -> Iterator[Any]:
@@ -187,9 +188,20 @@ def test_a_message_may_carry_a_delay_and_a_time_to_live(mode: str) -> None:
     assert item == Item(item.body, delay_s=120.0, ttl_s=60.0)
 
 
-def test_a_delay_must_be_a_time() -> None:
-    assert seconds(None) is None
-    assert seconds(1) == 1.0
-    for wrong in ("1", True, object()):
-        with pytest.raises(OutputError, match="neither a number of seconds nor a timedelta"):
-            seconds(wrong)
+@pytest.mark.parametrize("mode", ["azure", "exact"])
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("delay", math.inf, "a delay of inf s, which is not from 0 to 7 days"),
+        ("delay", "1", "a delay of type str, which is neither"),
+        ("time_to_live", 0, "a time to live of 0 s, which is neither"),
+    ],
+)
+def test_one_that_cannot_be_is_refused_and_its_item_named(
+    mode: str, name: str, value: object, text: str
+) -> None:
+    wrong = Timed(body="x")
+    setattr(wrong, name, value)
+
+    with pytest.raises(OutputError, match=f'item 1 of output "out" has {text}'):
+        write(["fine", wrong], mode=mode)

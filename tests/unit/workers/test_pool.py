@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from qtrigger.errors import WorkerStartError
 from qtrigger.events import FunctionLoadFailed, WorkerEnded, WorkerStarted
-from qtrigger.invocation import Interrupted, Invocation, Ran, Succeeded
+from qtrigger.invocation import Interrupted, Invocation, Ran, Succeeded, TriggerMessage
 from qtrigger.testing.clock import ManualClock, settle
 from qtrigger.testing.probe import Probe
 from qtrigger.workers.pool import WorkerPool
@@ -19,6 +20,17 @@ from qtrigger.workers.worker import FunctionSpec, Loaded, LoadFailure
 from tests.unit.workers.fakes import Makes
 
 BROKEN = LoadFailure(message="KeyError: 'NOPE'", place="broken/__init__.py:2", hint="set it")
+
+NOW = datetime(2026, 12, 1, tzinfo=UTC)
+MESSAGE = TriggerMessage(
+    id="m",
+    body=b"",
+    dequeue_count=1,
+    inserted=NOW,
+    expires=NOW,
+    next_visible=NOW,
+    pop_receipt="",
+)
 
 
 def crash(*, again: bool = True) -> LoadCrash:
@@ -59,7 +71,9 @@ class Bench:
         return await self.clock.run(self.pool.start([spec("good"), spec("broken")]))
 
     async def invoke(self, name: str, function: str = "good") -> asyncio.Task[Ran]:
-        invocation = Invocation(id=name, function=function, messages=(), max_dequeue_count=5)
+        invocation = Invocation(
+            id=name, function=function, messages=(MESSAGE,), max_dequeue_count=5
+        )
         task = asyncio.create_task(self.pool.invoke(invocation))
         self.tasks.append(task)
         await settle()
@@ -265,7 +279,9 @@ async def test_a_retiring_worker_is_replaced_while_its_last_runs_go_on(bench: Be
     assert (event.pid, event.expected) == (old.pid, True)
 
 
-async def test_a_function_that_no_longer_loads_waits_instead_of_failing(bench: Bench) -> None:
+async def test_a_function_that_no_longer_loads_waits_for_a_worker_that_has_it(
+    bench: Bench,
+) -> None:
     bench.pool_of(1, Loaded(), Loaded(failures={"broken": BROKEN}))
     await bench.start()
     bench.makes.made[0].crash()
@@ -273,10 +289,74 @@ async def test_a_function_that_no_longer_loads_waits_instead_of_failing(bench: B
 
     waits = await bench.invoke("a", "broken")
     await bench.invoke("b", "good")
+    await bench.clock.advance(50.0)
+    assert (list(bench.makes.made[1].open), waits.done()) == (["b"], False)
+    bench.makes.made[1].retire()
+    await settle()
 
-    assert list(bench.makes.made[-1].open) == ["b"]
-    assert not waits.done()
+    assert list(bench.makes.made[2].open) == ["a"]
     assert [event.function for event in bench.probe.of(FunctionLoadFailed)] == ["broken"]
+
+
+async def test_one_that_no_worker_can_run_is_handed_back_after_a_minute(bench: Bench) -> None:
+    failed = Loaded(failures={"broken": BROKEN})
+    bench.pool_of(2, Loaded(), Loaded(), failed, failed)
+    await bench.start()
+    for worker in bench.makes.made[:2]:
+        worker.crash()
+    await bench.clock.advance(0.1)
+
+    waits = await bench.invoke("a", "broken")
+    await bench.clock.advance(59.0)
+    assert not waits.done()
+    await bench.clock.advance(1.0)
+
+    assert await waits == Ran(outcomes=(Interrupted(),), duration_s=0.0)
+    assert len(bench.probe.of(FunctionLoadFailed)) == 1
+
+
+async def test_while_no_worker_is_up_an_invocation_waits_for_longer(bench: Bench) -> None:
+    bench.pool_of(1, Loaded(), *[refuses() for _ in range(12)])
+    await bench.start()
+    bench.makes.made[0].crash()
+
+    run = await bench.invoke("a")
+    await bench.clock.advance(61.0)
+    assert (bench.pool.ready, run.done()) == (0, False)
+    await bench.clock.advance(120.0)
+    bench.makes.made[-1].finish("a")
+
+    assert (await run).outcomes == (Succeeded(),)
+
+
+async def test_an_import_that_crashes_every_later_worker_is_left_out_of_them(
+    bench: Bench,
+) -> None:
+    bench.pool_of(1, Loaded(), *[crash() for _ in range(100)])
+    await bench.start()
+
+    bench.makes.made[0].crash()
+    await bench.clock.advance(0.1 + 0.2 + 0.4 + 0.8 + 1.6)
+    bench.makes.made[-1].retire()
+    await settle()
+
+    loads = [worker.functions for worker in bench.makes.made]
+    assert loads == [["good", "broken"]] * 5 + [["good"]] * 2
+    assert bench.pool.ready == 1
+    (event,) = bench.probe.of(FunctionLoadFailed)
+    assert (event.function, event.message) == ("broken", "exit code 4")
+
+
+async def test_a_failure_to_load_that_comes_back_is_told_again(bench: Bench) -> None:
+    failed = Loaded(failures={"broken": BROKEN})
+    bench.pool_of(1, failed, failed, Loaded(), failed)
+    await bench.start()
+
+    for _ in range(3):
+        bench.makes.made[-1].retire()
+        await settle()
+
+    assert [event.function for event in bench.probe.of(FunctionLoadFailed)] == ["broken"] * 2
 
 
 async def test_a_stop_interrupts_what_runs_and_what_comes(bench: Bench) -> None:
@@ -291,9 +371,36 @@ async def test_a_stop_interrupts_what_runs_and_what_comes(bench: Bench) -> None:
     late = await bench.invoke("c")
 
     assert [(await run).outcomes for run in (retiring, running)] == [(Interrupted(),)] * 2
-    assert (await late).outcomes == ()
+    assert (await late).outcomes == (Interrupted(),)
     assert [event.expected for event in bench.probe.of(WorkerEnded)] == [True, True]
     assert bench.pool.ready == 0
+
+
+async def test_a_stop_waits_for_a_crashed_worker_that_is_still_ending(bench: Bench) -> None:
+    await bench.start()
+    bench.makes.made[0].fail()
+    await settle()
+
+    await bench.stop()
+
+    (event,) = bench.probe.of(WorkerEnded)
+    assert (event.how, event.pid) == ("exit code 0", 101)
+    assert len(bench.makes.made) == 1
+
+
+async def test_a_stop_that_goes_wrong_in_one_worker_ends_the_others_and_is_told(
+    bench: Bench,
+) -> None:
+    told: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, what: told.append(what["message"]))
+    bench.pool_of(2)
+    await bench.start()
+    bench.makes.made[0].defect = RuntimeError("a defect")
+
+    await bench.stop()
+
+    assert bench.makes.made[1].ended.is_set()
+    assert told == ["stop of worker 1: a defect"]
 
 
 async def test_a_stop_while_no_worker_is_up_answers_those_that_wait(bench: Bench) -> None:
@@ -303,7 +410,7 @@ async def test_a_stop_while_no_worker_is_up_answers_those_that_wait(bench: Bench
 
     await bench.stop()
 
-    assert (await run).outcomes == ()
+    assert (await run).outcomes == (Interrupted(),)
     assert len(bench.makes.made) == 1
 
 

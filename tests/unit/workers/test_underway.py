@@ -17,7 +17,8 @@ from qtrigger.invocation import (
     TriggerMessage,
     WorkerLost,
 )
-from qtrigger.testing.clock import ManualClock
+from qtrigger.testing.clock import ManualClock, settle
+from qtrigger.workers.python.wire import WireError
 from qtrigger.workers.underway import Open, Underway
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
@@ -29,11 +30,15 @@ CANCELLED = [{"end": "cancelled"}]
 class Bench:
     clock: ManualClock = field(default_factory=ManualClock)
     asked: list[tuple[int, float]] = field(default_factory=list)
+    cancelled: list[int] = field(default_factory=list)
     gave_up: int = 0
 
     def __post_init__(self) -> None:
         self.underway = Underway(
-            self.clock, ask=lambda *about: self.asked.append(about), give_up=self.give_up
+            self.clock,
+            ask=lambda *about: self.asked.append(about),
+            cancel=self.cancelled.append,
+            give_up=self.give_up,
         )
 
     def give_up(self) -> None:
@@ -152,6 +157,20 @@ async def test_answers_about_runs_that_are_over_are_ignored(bench: Bench) -> Non
     assert bench.gave_up == 0
 
 
+@pytest.mark.parametrize("ends", [[], [{"end": "ok"}] * 2])
+async def test_an_answer_with_an_end_too_few_or_too_many_is_none(
+    bench: Bench, ends: list[dict[str, str]]
+) -> None:
+    run = bench.begin()
+
+    with pytest.raises(WireError, match=rf"a result has {len(ends)} ends for 1 messages"):
+        bench.underway.answer(run.number, ends, b"", 1)
+
+    assert len(bench.underway) == 1
+    bench.underway.close_all(how="it broke the protocol", ours=False)
+    assert outcome(run) == WorkerLost(how="it broke the protocol", alone=True)
+
+
 async def test_the_end_of_the_process_loses_what_is_open(bench: Bench) -> None:
     runs = [bench.begin(), bench.begin(timeout_s=10)]
 
@@ -178,6 +197,18 @@ async def test_when_we_end_the_process_nothing_is_lost(bench: Bench) -> None:
     assert outcome(run) == Interrupted()
 
 
+async def test_what_an_end_of_ours_interrupts_says_why(bench: Bench) -> None:
+    late, neighbour = bench.begin(timeout_s=1), bench.begin()
+    await bench.clock.advance(1)
+    bench.underway.deaf(late.number)
+
+    bench.underway.close_all(how="", ours=True, by="neighbour")
+
+    assert (outcome(late), outcome(neighbour)) == (
+        TimedOut(after_s=1), Interrupted(by="neighbour")
+    )  # fmt: skip
+
+
 async def test_quiet_is_when_only_given_up_runs_are_left(bench: Bench) -> None:
     late, neighbour = bench.begin(timeout_s=1), bench.begin()
     await bench.clock.advance(1)
@@ -192,10 +223,56 @@ async def test_quiet_is_when_only_given_up_runs_are_left(bench: Bench) -> None:
     assert await bench.clock.run(bench.underway.wait_quiet(0)) is True
 
 
+async def test_several_may_wait_for_quiet(bench: Bench) -> None:
+    bench.begin()
+    waiting = [asyncio.create_task(bench.underway.wait_quiet(30)) for _ in range(2)]
+    await settle()
+
+    bench.underway.close_all(how="", ours=True)
+    await settle()
+
+    assert [one.done() for one in waiting] == [True, True]
+
+
 async def test_the_wait_for_quiet_has_an_end(bench: Bench) -> None:
     bench.begin()
 
     assert await bench.clock.run(bench.underway.wait_quiet(30)) is False
+
+
+async def test_all_may_be_cancelled_and_waited_for(bench: Bench) -> None:
+    runs = [bench.begin(), bench.begin()]
+    cancelling = asyncio.create_task(bench.underway.cancel_all(1))
+    await settle()
+
+    assert bench.cancelled == [run.number for run in runs]
+    for run in runs:
+        bench.underway.answer(run.number, CANCELLED, b"", 0.1)
+
+    assert await bench.clock.run(cancelling) is True
+    assert bench.clock.monotonic() == 0
+    assert {outcome(run) for run in runs} == {Interrupted()}
+
+
+async def test_those_that_cannot_be_cancelled_are_not_waited_for(bench: Bench) -> None:
+    plain, other = bench.begin(), bench.begin()
+    cancelling = asyncio.create_task(bench.underway.cancel_all(1))
+    await settle()
+
+    bench.underway.uncancelled(plain.number)
+    bench.underway.answer(other.number, CANCELLED, b"", 0.1)
+    bench.underway.uncancelled(99)
+
+    assert await bench.clock.run(cancelling) is False
+    assert bench.clock.monotonic() == 0
+    assert bench.gave_up == 0
+
+
+async def test_a_cancellation_that_nothing_answers_has_an_end(bench: Bench) -> None:
+    bench.begin()
+
+    assert await bench.clock.run(bench.underway.cancel_all(1)) is False
+    assert bench.clock.monotonic() == 1
 
 
 async def test_an_answer_that_nobody_waits_for_any_more_is_dropped(bench: Bench) -> None:

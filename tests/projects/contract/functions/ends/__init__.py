@@ -8,12 +8,16 @@ class Unprintable(Exception):
 
 
 class Later(Exception):
+    __qtrigger__ = "later"
+
     def __init__(self, delay):
         super().__init__(delay)
         self.delay = delay
 
 
 class Reject(Exception):
+    __qtrigger__ = "reject"
+
     def __init__(self, reason):
         super().__init__(reason)
         self.reason = reason
@@ -44,6 +48,8 @@ def main(msg: str):
         raise Unprintable
     elif msg == "later":
         raise Later(90)
+    elif msg == "never":
+        raise Later(float("inf"))
     elif msg == "reject":
         raise Unfit("no such order")
     elif msg == "generator":

@@ -1,0 +1,38 @@
+"""Starting the child's program under an interpreter.
+
+Owns the command line, what the programming model adds to the environment, and the socket that the
+two sides share.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+
+from qtrigger.workers.spawn import Process, spawn
+
+ENTRY = Path(__file__).with_name("python") / "__main__.py"
+
+
+async def launch(
+    process: Process, *, interpreter: Path, root: Path, env: Mapping[str, str]
+) -> socket.socket:
+    """Start it; returns the host's end of the socket. Raises WorkerStartError."""
+    ours, childs = socket.socketpair()
+    ours.settimeout(0.0)
+    command = [str(interpreter), "-X", "utf8", "-u", str(ENTRY), str(childs.fileno())]
+    whole = {
+        **env,
+        "FUNCTIONS_WORKER_RUNTIME": "python",
+        "AzureWebJobsScriptRoot": str(root),
+        "PYTHONUNBUFFERED": "1",
+    }
+    try:
+        await spawn(command, cwd=root, env=whole, pass_fd=childs.fileno(), process=process)
+    except BaseException:
+        ours.close()
+        raise
+    finally:
+        childs.close()
+    return ours

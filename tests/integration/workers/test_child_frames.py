@@ -1,0 +1,95 @@
+"""A worker process and its frames alone: what the host would rarely send in just this order."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qtrigger.clock import SystemClock
+from qtrigger.workers import answers
+from qtrigger.workers.launch import launch
+from qtrigger.workers.python.wire import Header, Parser, encode
+from qtrigger.workers.spawn import Process
+from tests.integration.workers.support import invocation, write_function
+
+ASYNC = """
+    import asyncio
+
+    async def main(msg: str):
+        await asyncio.Event().wait()
+"""
+PLAIN = """
+    import threading
+
+    def main(msg: str):
+        threading.Event().wait()
+"""
+
+
+class Child:
+    """A process that has loaded the functions `waits` and `plain`."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._parser = Parser()
+        self._came: list[Header] = []
+
+    def send(self, *frames: tuple[dict[str, Any], bytes]) -> None:
+        """All in one piece, so that they are read together."""
+        self._writer.write(b"".join(encode(header, blob) for header, blob in frames))
+
+    async def receive(self, kind: str) -> Header:
+        async with asyncio.timeout(5):
+            while True:
+                for header in self._came:
+                    if header["t"] == kind:
+                        return header
+                data = await self._reader.read(65536)
+                assert data, "the process has ended"
+                self._came += [header for header, _blob in self._parser.feed(data)]
+
+
+@pytest.fixture
+async def child(tmp_path: Path) -> AsyncIterator[Child]:
+    functions = [
+        write_function(tmp_path, "waits", ASYNC),
+        write_function(tmp_path, "plain", PLAIN),
+    ]
+    process = Process(SystemClock(), lambda _stream, _line: None, lambda: None)
+    socket = await launch(
+        process, interpreter=Path(sys.executable), root=tmp_path, env=dict(os.environ)
+    )
+    reader, writer = await asyncio.open_connection(sock=socket)
+    made = Child(reader, writer)
+    made.send((answers.load_request(tmp_path, functions), b""))
+    await made.receive("ready")
+    yield made
+    await process.end()
+    writer.close()
+
+
+async def test_a_run_may_be_cancelled_before_its_first_step(child: Child) -> None:
+    child.send(
+        answers.invoke_request(1, invocation("waits")),
+        ({"t": "cancel", "id": 1}, b""),
+    )
+
+    result = await child.receive("result")
+
+    assert (result["id"], result["ends"]) == (1, [{"end": "cancelled"}])
+
+
+async def test_a_plain_run_says_that_it_cannot_be_cancelled(child: Child) -> None:
+    child.send(
+        answers.invoke_request(1, invocation("plain")),
+        ({"t": "cancel", "id": 1}, b""),
+    )
+
+    assert (await child.receive("uncancelled"))["id"] == 1
