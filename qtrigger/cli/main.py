@@ -27,12 +27,16 @@ from qtrigger.errors import (
 
 VERBS = {
     "start": "Run the project's functions until stopped.",
+    "check": "Say everything that is wrong with the project.",
+    "settings": "Show the configuration as it applies, and where it comes from.",
+    "schema": "Print the JSON Schema of host.json or another file, for editors.",
     "send": "Put messages on a queue, encoded as the project expects them.",
 }
 
 EPILOG = """\b
 Examples:
   qtrigger start                      run the project in this folder
+  qtrigger check                      say what is wrong with it
   qtrigger send orders '{"id": 1}'    put a message on its queue
 
 Exit codes: 0 done, 1 a defect of qtrigger, 2 wrong usage, 3 the project cannot be run,

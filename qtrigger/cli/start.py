@@ -21,13 +21,9 @@ from qtrigger.clock import SystemClock
 from qtrigger.errors import ExitCode, ProjectError
 from qtrigger.events import EventSink, HostLog
 from qtrigger.host import Host
-from qtrigger.project.model import Project
 from qtrigger.queues.services import QueueServices
 from qtrigger.supervisor import Supervisor
 from qtrigger.telemetry.sinks import FanOut, LibraryLogs, Tally
-from qtrigger.workers.interpreter import choose_interpreter
-from qtrigger.workers.pool import WorkerPool
-from qtrigger.workers.process import PythonWorker
 
 
 class Seconds(click.ParamType[float]):
@@ -72,15 +68,7 @@ Examples:
     cls=SeveralValues, short_help="Run the project's functions until stopped.", epilog=EPILOG
 )
 @click.argument("project", required=False, type=click.Path())
-@click.option(
-    "--environment",
-    envvar="AZURE_FUNCTIONS_ENVIRONMENT",
-    default="Development",
-    metavar="NAME",
-    show_default=True,
-    show_envvar=True,
-    help="Which defaults apply: Development, or Production and any other name.",
-)
+@wiring.environment_option
 @click.option("--functions", multiple=True, metavar="NAME…", help="Run only these functions.")
 @click.option(
     "--workers",
@@ -164,22 +152,10 @@ class HostStarter:
         options = self._options
         project = wiring.load(options.root, os.environ, options.environment, options.functions)
         wiring.tell_findings(project.problems, self._sink)
-        if not any(not function.disabled for function in project.functions):
-            raise ProjectError(_nothing_to_run(project))
+        wiring.check_runnable(project)
         await self._emulator.ensure(project)
-        interpreter = choose_interpreter(project.root, project.settings)
         count = options.workers or _worker_count(project.settings)
-
-        def make_worker() -> PythonWorker:
-            return PythonWorker(
-                interpreter=interpreter.path,
-                root=project.root,
-                env=project.settings,
-                clock=self._clock,
-                events=self._sink,
-            )
-
-        pool = WorkerPool(size=count, make=make_worker, clock=self._clock, events=self._sink)
+        pool, interpreter = wiring.open_workers(project, count, self._clock, self._sink)
         services = QueueServices(wiring.open_service_with(self._clock))
         host = Host(
             project,
@@ -194,21 +170,6 @@ class HostStarter:
             await host.stop("nothing to run", up_to_s=0.0, at_once=asyncio.Event())
             raise ProjectError("no function could be loaded. Mend the findings above.")
         return host
-
-
-def _nothing_to_run(project: Project) -> str:
-    """Return why there is nothing to run, and what to do about it."""
-    if project.decorator_script is not None and not project.failed:
-        return (
-            f"{project.decorator_script.name} declares functions by decorators, which this version "
-            "does not run. Give each function a folder with a function.json."
-        )
-    if project.problems:
-        return f"no function in {project.root} can run. Mend the findings above."
-    return (
-        f"there is no function in {project.root}. Add functions/NAME/function.json with a "
-        "queueTrigger binding, and functions/NAME/__init__.py with its main()."
-    )
 
 
 def _worker_count(settings: Mapping[str, str]) -> int:

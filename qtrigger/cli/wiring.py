@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -21,6 +22,10 @@ from qtrigger.queues.account import Account
 from qtrigger.queues.client import QueueService
 from qtrigger.telemetry.writer import BackgroundWriter
 
+if TYPE_CHECKING:
+    from qtrigger.workers.interpreter import Interpreter
+    from qtrigger.workers.pool import WorkerPool
+
 HOST_FILE = "host.json"
 LEVELS = {
     "debug": logging.DEBUG,
@@ -28,6 +33,17 @@ LEVELS = {
     "warning": logging.WARNING,
     "error": logging.ERROR,
 }
+
+# The same for every verb that reads a project.
+environment_option = click.option(
+    "--environment",
+    envvar="AZURE_FUNCTIONS_ENVIRONMENT",
+    default="Development",
+    metavar="NAME",
+    show_default=True,
+    show_envvar=True,
+    help="Which defaults apply: Development, or Production and any other name.",
+)
 
 
 def find_root(given: str | None) -> Path:
@@ -72,6 +88,45 @@ def open_service_with(clock: Clock) -> Callable[[Account], QueueService]:
     return open_service
 
 
+def open_workers(
+    project: Project, count: int, clock: Clock, sink: EventSink
+) -> tuple[WorkerPool, Interpreter]:
+    """Return a pool of `count` workers for the project, not started, and what runs them."""
+    from qtrigger.workers.interpreter import choose_interpreter
+    from qtrigger.workers.pool import WorkerPool
+    from qtrigger.workers.process import PythonWorker
+
+    interpreter = choose_interpreter(project.root, project.settings)
+
+    def make_worker() -> PythonWorker:
+        return PythonWorker(
+            interpreter=interpreter.path,
+            root=project.root,
+            env=project.settings,
+            clock=clock,
+            events=sink,
+        )
+
+    return WorkerPool(size=count, make=make_worker, clock=clock, events=sink), interpreter
+
+
+def check_runnable(project: Project) -> None:
+    """Raise ProjectError when the project has no function that a host could run."""
+    if any(not function.disabled for function in project.functions):
+        return
+    if project.decorator_script is not None and not project.failed:
+        raise ProjectError(
+            f"{project.decorator_script.name} declares functions by decorators, which this version "
+            "does not run. Give each function a folder with a function.json."
+        )
+    if project.problems:
+        raise ProjectError(f"no function in {project.root} can run. Mend the findings above.")
+    raise ProjectError(
+        f"there is no function in {project.root}. Add functions/NAME/function.json with a "
+        "queueTrigger binding, and functions/NAME/__init__.py with its main()."
+    )
+
+
 def choose_format(log_format: str, environment: str) -> str:
     """Return the log format that `auto` means here."""
     if log_format == "auto":
@@ -102,16 +157,20 @@ def open_sink(log_format: str, level: str) -> Iterator[EventSink]:
 def tell_findings(problems: Sequence[Problem], sink: EventSink) -> None:
     """Emit the project's findings."""
     for problem in problems:
-        parts = (problem.file, problem.line, problem.column)
         sink.emit(
             Finding(
                 function=problem.function,
-                place=":".join(str(part) for part in parts if part),
+                place=problem.place,
                 severity=problem.severity,
                 message=problem.message,
                 hint=problem.hint,
             )
         )
+
+
+def colour_wanted(stream: TextIO) -> bool:
+    """Whether what is written to the stream should be coloured."""
+    return stream.isatty() and not _colour_unwanted()
 
 
 def _colour_unwanted() -> bool:

@@ -6,7 +6,7 @@ Works alike for bindings from function.json and for those that decorators declar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,8 +21,20 @@ from qtrigger.project.schemas import Node
 from qtrigger.project.settings import Settings
 from qtrigger.project.shape import shape
 from qtrigger.project.tree import Tree
+from qtrigger.queues import wire
+from qtrigger.queues.account import Account, Sas
+from qtrigger.queues.sas import shortcoming
+from qtrigger.queues.wire import Operation
 
 _RETURN: Final = "$return"
+# A failed message needs an update for its next try, and a put for its poison queue.
+_TRIGGER_NEEDS: Final = (
+    wire.GET_PROPERTIES,
+    wire.GET_MESSAGES,
+    wire.UPDATE_MESSAGE,
+    wire.PUT_MESSAGE,
+)
+_OUTPUT_NEEDS: Final = (wire.PUT_MESSAGE,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,12 +155,16 @@ class _Resolver:
         except ConnectionUnusable as error:
             self._findings.error(str(error), self._connection_place(path), error.hint)
             return None
+        place = self._tree.place((*path, "queueName"))
+        self._note_sas(path, connection, resolved.account, _TRIGGER_NEEDS)
         return QueueTrigger(
             name=given["name"],
             queue=queue,
             connection=connection,
             account=resolved.account,
             data_type=given.get("dataType", ""),
+            line=place.line,
+            column=place.column,
         )
 
     def output(self, path: Path) -> QueueOutput | None:
@@ -160,6 +176,7 @@ class _Resolver:
         account, fault = None, ""
         try:
             account = self._account(connection).account
+            self._note_sas(path, connection, account, _OUTPUT_NEEDS)
         except ConnectionUnusable as error:
             fault = f"{error}; {error.hint}" if error.hint else str(error)
             self._findings.warning(
@@ -167,12 +184,15 @@ class _Resolver:
                 self._connection_place(path),
                 error.hint,
             )
+        place = self._tree.place((*path, "queueName"))
         return QueueOutput(
             name=given["name"],
             queue=queue,
             connection=connection,
             account=account,
             account_error=fault,
+            line=place.line,
+            column=place.column,
         )
 
     def _queue(self, path: Path, *, output: bool = False) -> str | None:
@@ -211,6 +231,20 @@ class _Resolver:
         found = connections.resolve(connection, self._settings)
         self._findings.add(*found.warnings)
         return found
+
+    def _note_sas(
+        self, path: Path, connection: str, account: Account, needs: Sequence[Operation]
+    ) -> None:
+        """Say at once what the service would refuse at the first try, or at the last one."""
+        credential = account.credential
+        short = shortcoming(credential.token, needs) if isinstance(credential, Sas) else ""
+        if short:
+            words = ", ".join(operation.words for operation in needs)
+            self._findings.warning(
+                f'the SAS of connection "{connection}" {short}; the service will refuse it',
+                self._connection_place(path),
+                f"this binding needs to {words}",
+            )
 
     def _connection_place(self, path: Path) -> Any:
         return self._tree.place((*path, "connection"))

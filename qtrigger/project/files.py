@@ -6,10 +6,14 @@ Owns what is said when a file cannot be read or is no JSON. Knows nothing of wha
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from qtrigger.project import jsonc
-from qtrigger.project.findings import Findings, Place
+from qtrigger.project.findings import Findings, Place, looks_secret
 from qtrigger.project.tree import Tree
+
+SECRETS_FILE: Final = "local.settings.json"
+LONGEST_LINE: Final = 80
 
 
 def read(path: Path, name: str, findings: Findings) -> Tree | None:
@@ -25,5 +29,14 @@ def read(path: Path, name: str, findings: Findings) -> Tree | None:
         return Tree(name, jsonc.parse(data))
     except jsonc.JsonError as error:
         place = Place(file=name, line=error.line, column=error.column)
-        findings.error(f"not valid JSON: {error}", place)
+        findings.error(f"not valid JSON: {error}", place, _line_of(data, error.line, name))
         return None
+
+
+def _line_of(data: bytes, number: int, name: str) -> str:
+    """The line with the mistake, unless the file is one of secrets or the line looks like one."""
+    lines = data.decode("utf-8", "replace").splitlines()
+    text = lines[number - 1].strip() if number <= len(lines) else ""
+    if name == SECRETS_FILE or not text or not text.isprintable() or looks_secret(text):
+        return "a comma, a quote or a bracket is missing before it, or one too many"
+    return f"the line is: {text if len(text) <= LONGEST_LINE else f'{text[:LONGEST_LINE]}…'}"

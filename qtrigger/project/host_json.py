@@ -1,6 +1,6 @@
 """host.json: what the host does, for all functions and for single ones.
 
-Owns which value applies (file, setting over file, default) and where it came from. Faults in the
+Owns which value applies: the file's, a setting's over it, or the default. Faults in the
 options of one function belong to that function; any other error means that nothing may run, since
 messages must not be taken under guessed settings.
 """
@@ -11,17 +11,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from qtrigger.project import durations, files, jsonc, overrides, problems, retry, schemas, timespan
-from qtrigger.project.findings import Findings, Place, shown
-from qtrigger.project.model import EffectiveValue, HostConfig, QueueOptions
+from qtrigger.project import durations, files, jsonc, overrides, problems, retry, schemas
+from qtrigger.project.findings import Findings, Place
+from qtrigger.project.model import HostConfig, QueueOptions
 from qtrigger.project.schemas import Node
-from qtrigger.project.settings import ENVIRONMENT, Settings
+from qtrigger.project.settings import Settings
 from qtrigger.project.shape import repeated_keys, shape
 from qtrigger.project.tree import Fault, Tree
 
 FILE: Final = "host.json"
-_QUEUES: Final = ("extensions", "queues")
-_FUNCTIONS: Final = ("qtrigger", "functions")
+QUEUES: Final = ("extensions", "queues")
+FUNCTIONS: Final = ("qtrigger", "functions")
 _PLAIN: Final = '{ "version": "2.0" }'
 
 
@@ -31,7 +31,7 @@ class HostFile:
     def __init__(self, tree: Tree, schema: Node, environment: str) -> None:
         self.tree = tree
         self.schema = schema
-        self._environment = environment
+        self.environment = environment
         self._faults: dict[str, list[Fault]] = {}
 
     def keep(self, fault: Fault) -> None:
@@ -45,9 +45,9 @@ class HostFile:
 
     def strangers(self, functions: Mapping[str, Any]) -> Iterator[tuple[str, Place]]:
         """The names with options of their own that are none of the functions (in small letters)."""
-        for name in self.tree.at(_FUNCTIONS) or ():
+        for name in self.tree.at(FUNCTIONS) or ():
             if name.casefold() not in functions:
-                yield name, self.tree.place((*_FUNCTIONS, name), on_key=True)
+                yield name, self.tree.place((*FUNCTIONS, name), on_key=True)
 
     def config(self, findings: Findings, function_schema: Node) -> HostConfig:
         """The configuration for all functions."""
@@ -72,15 +72,15 @@ class HostFile:
 
     def options(self, function: str) -> QueueOptions:
         """The queue options of a function, or those for all when the name is empty."""
-        batch_size = self._value(*self._key(function, "batchSize"))
-        threshold = self._value(*self._key(function, "newBatchThreshold"))
+        batch_size = self.value(*self._key(function, "batchSize"))
+        threshold = self.value(*self._key(function, "newBatchThreshold"))
         return QueueOptions(
             batch_size=batch_size,
             new_batch_threshold=batch_size // 2 if threshold is None else threshold,
             max_polling_interval_s=self._seconds(*self._key(function, "maxPollingInterval")) or 0.0,
             visibility_timeout_s=self._seconds(*self._key(function, "visibilityTimeout")) or 0.0,
-            max_dequeue_count=self._value(*self._key(function, "maxDequeueCount")),
-            message_encoding=self._value(*self._key(function, "messageEncoding")),
+            max_dequeue_count=self.value(*self._key(function, "maxDequeueCount")),
+            message_encoding=self.value(*self._key(function, "messageEncoding")),
         )
 
     def output_mode(self, function: str) -> str:
@@ -89,28 +89,13 @@ class HostFile:
         path = (*own, "outputs") if own else ()
         if not own or self.tree.at(path) is None:
             path = ("qtrigger", "outputs")
-        return str(self._value(*path))
-
-    def effective(self) -> Iterator[EffectiveValue]:
-        """Each option as it applies, and the options of single functions."""
-        yield self._effective("functionTimeout")
-        names = self.schema["properties"]["extensions"]["properties"]["queues"]["properties"]
-        for name in names:
-            yield self._effective(*_QUEUES, name)
-        for name in ("shutdownTimeout", "lease", "outputs"):
-            yield self._effective("qtrigger", name)
-        for function, given in (self.tree.at(_FUNCTIONS) or {}).items():
-            known = self.schema["$defs"]["functionOptions"]["properties"]
-            for name in known if isinstance(given, dict) else ():
-                # The threshold follows a function's own batch size; nothing else is implied.
-                if name in given or (name == "newBatchThreshold" and "batchSize" in given):
-                    yield self._effective(*_FUNCTIONS, function, name)
+        return str(self.value(*path))
 
     def _own(self, function: str) -> tuple[str, ...]:
         """The path of a function's own options, empty when it has none."""
-        for name in (self.tree.at(_FUNCTIONS) or ()) if function else ():
+        for name in (self.tree.at(FUNCTIONS) or ()) if function else ():
             if name.casefold() == function.casefold():
-                return (*_FUNCTIONS, name)
+                return (*FUNCTIONS, name)
         return ()
 
     def _key(self, function: str, key: str) -> tuple[str, ...]:
@@ -121,47 +106,21 @@ class HostFile:
         pair = key == "newBatchThreshold" and self.tree.at((*own, "batchSize")) is not None
         if own and (pair or self.tree.at((*own, key)) is not None):
             return (*own, key)
-        return (*_QUEUES, key)
+        return (*QUEUES, key)
 
-    def _value(self, *path: str) -> Any:
+    def value(self, *path: str) -> Any:
+        """The value at `path`: the file's, a setting's over it, or the default."""
         found = self.tree.at(path)
         if found is None:
-            return schemas.default(self.schema, path, environment=self._environment)
+            return schemas.default(self.schema, path, environment=self.environment)
         return found
 
     def _seconds(self, *path: str) -> float | None:
-        return durations.read(self._value(*path), schemas.at(self.schema, path)).seconds
+        return durations.read(self.value(*path), schemas.at(self.schema, path)).seconds
 
     def _added(self, key: str) -> tuple[str, ...]:
         given = self.tree.at((key,)) or ()
         return tuple(dict.fromkeys((*schemas.default(self.schema, (key,)), *given)))
-
-    def _effective(self, *path: str) -> EffectiveValue:
-        value, origin = self.tree.at(path), self._origin(path)
-        if value is None:
-            value = schemas.default(self.schema, path, environment=self._environment)
-            origin = "default"
-        if value is None and path[-1] == "newBatchThreshold":
-            batch_size = self._value(*path[:-1], "batchSize")
-            value = batch_size // 2 if isinstance(batch_size, int) else None
-        text = _text(value, schemas.at(self.schema, path))
-        return EffectiveValue(key=".".join(path), value=text, origin=origin)
-
-    def _origin(self, path: tuple[str, ...]) -> str:
-        return str(self.tree.place(path)) or ENVIRONMENT
-
-
-def _text(value: Any, node: Node) -> str:
-    """An option's value for people; a faulty one is reported elsewhere, and shown with care."""
-    if isinstance(value, str) and value in node.get("enum", ()):
-        return value
-    if "x-timespan" in node:
-        try:
-            seconds = durations.read(value, node).seconds
-        except durations.DurationError:
-            return shown(value)
-        return "no limit" if seconds is None else timespan.spell(seconds)
-    return shown(value)
 
 
 def read(root: Path, settings: Settings, environment: str, findings: Findings) -> HostFile | None:
@@ -174,7 +133,7 @@ def read(root: Path, settings: Settings, environment: str, findings: Findings) -
     faults = [*repeated_keys(tree), *shape(tree, schema)]
     overrides.apply(tree, schema, settings, findings)
     for fault in [*faults, *problems.check(tree, schema)]:
-        if fault.path[:2] == _FUNCTIONS and len(fault.path) > 2:
+        if fault.path[:2] == FUNCTIONS and len(fault.path) > 2:
             host.keep(fault)
         else:
             tree.report(fault, findings)

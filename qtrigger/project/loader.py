@@ -13,6 +13,7 @@ from typing import Final
 from qtrigger.errors import ProjectError
 from qtrigger.project import function_json, host_json, local_settings, schemas
 from qtrigger.project.definitions import Declaration, Scope
+from qtrigger.project.effective import effective
 from qtrigger.project.findings import Findings, Place, shown
 from qtrigger.project.functions import Functions, note_strangers
 from qtrigger.project.functions import read as read_functions
@@ -66,7 +67,8 @@ def load_project(
         problems=tuple(dict.fromkeys((*findings.problems, *functions.problems))),
         not_run=tuple(functions.not_run),
         blocked=not (usable and local.usable),
-        effective=tuple(scope.host.effective()) if usable else (),
+        effective=tuple(effective(scope.host)) if usable else (),
+        origins={setting.name: setting.origin for setting in settings.all},
         decorator_script=script if script.is_file() else None,
     )
 

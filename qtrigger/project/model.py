@@ -34,14 +34,15 @@ class Problem:
     function: str = ""
     hint: str = ""
 
+    @property
+    def place(self) -> str:
+        """`file:line:column` as far as they are known, "" when nothing is."""
+        return ":".join(str(part) for part in (self.file, self.line, self.column) if part)
+
     def __str__(self) -> str:
-        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
-        text = (
-            f"{place}: {self.severity}: {self.message}"
-            if place
-            else f"{self.severity}: {self.message}"
-        )
-        return f"{text}  hint: {self.hint}" if self.hint else text
+        place = f"{self.place}: " if self.place else ""
+        hint = f"  hint: {self.hint}" if self.hint else ""
+        return f"{place}{self.severity}: {self.message}{hint}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,13 +78,18 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueTrigger:
-    """The `queueTrigger` binding: parameter name, resolved queue name, resolved account."""
+    """The `queueTrigger` binding: parameter name, resolved queue name, resolved account.
+
+    `line` and `column` are where its queue's name stands in the function's `source` (0: unknown).
+    """
 
     name: str
     queue: str
     connection: str
     account: Account
     data_type: str = ""
+    line: int = 0
+    column: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +97,8 @@ class QueueOutput:
     """A `queue` binding with direction out.
 
     `queue` may still hold `{expressions}`; `account` is None when the connection cannot be
-    resolved, which fails the invocation that writes to it and says `account_error`.
+    resolved, which fails the invocation that writes to it and says `account_error`. `line` and
+    `column` are where the queue's name stands in the function's `source` (0: unknown).
     """
 
     name: str
@@ -99,6 +106,8 @@ class QueueOutput:
     connection: str
     account: Account | None
     account_error: str = ""
+    line: int = 0
+    column: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +169,8 @@ class EffectiveValue:
 class Project:
     """Everything read from disk and environment at one moment.
 
-    `settings` are the app settings that workers get in their environment. `failed` names the
+    `settings` are the app settings that workers get in their environment, `origins` where each of
+    them comes from: `environment`, or a place such as `local.settings.json:7`. `failed` names the
     functions that have errors; their problems say why. `not_run` names those whose trigger is of
     another kind. A `blocked` project must not run at all, since host.json or local.settings.json
     cannot be used; it has no functions. `decorator_script` is the file that may declare functions
@@ -177,4 +187,5 @@ class Project:
     not_run: tuple[str, ...] = ()
     blocked: bool = False
     effective: tuple[EffectiveValue, ...] = ()
+    origins: Mapping[str, str] = field(default_factory=dict)
     decorator_script: Path | None = None

@@ -41,7 +41,9 @@ def check(tree: Tree, root: Node, *, name: str = "", at: Path = ()) -> list[Faul
     validator = Draft202012Validator({**node, "$defs": root.get("$defs", {})})
     faults: list[Fault] = []
     for error in validator.iter_errors(value):
-        faults.extend(_translated(tree, error, at))
+        # Conditions are for editors: a binding is judged by its type once its keys are spelled.
+        if "then" not in error.absolute_schema_path:
+            faults.extend(_translated(tree, error, at))
     for path, part, said in _durations(root, node, value, at):
         faults.extend(_duration_faults(tree, path, part, said))
     return sorted(dict.fromkeys(faults), key=lambda fault: tuple(map(str, fault.path)))

@@ -39,7 +39,9 @@ def _declared(directory: Path, script_file: str) -> Path:
     # Normalised as text: following links would lead out of a project that is itself linked to.
     script = Path(os.path.normpath(directory / script_file))
     if not script.is_file():
-        hint = 'folders are separated by "/"' if "\\" in script_file else ""
+        hint = "it counts from the function's folder"
+        if "\\" in script_file:
+            hint = 'folders are separated by "/"'
         raise ScriptError(f"there is no file {shown(script_file)} as scriptFile says", hint)
     return script
 

@@ -7,20 +7,31 @@ function whose import hangs or ends the process.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 from qtrigger.clock import Clock
 from qtrigger.errors import WorkerStartError
-from qtrigger.workers.pooled import LoadCrash
+from qtrigger.workers.pooled import LoadCrash, crash_at
 from qtrigger.workers.python.wire import VERSION, Header
 from qtrigger.workers.usertext import UserText
-from qtrigger.workers.worker import LoadFailure
+from qtrigger.workers.worker import FunctionSpec
 
 
 class Handshake:
     """The host's side of it; `text` tells which function is being imported, and last words."""
 
-    def __init__(self, interpreter: Path, clock: Clock, text: UserText) -> None:
+    def __init__(
+        self,
+        interpreter: Path,
+        clock: Clock,
+        text: UserText,
+        *,
+        functions: Sequence[FunctionSpec],
+        root: Path,
+    ) -> None:
+        self._functions = {function.name: function for function in functions}
+        self._root = root
         self._interpreter = interpreter
         self._clock = clock
         self._text = text
@@ -63,5 +74,6 @@ class Handshake:
         what += self._text.last_words
         if self._text.importing:
             message = f"the worker process failed while importing it: {what}"
-            return LoadCrash(self._text.importing, LoadFailure(message=message), again=again)
+            function = self._functions[self._text.importing]
+            return LoadCrash(function.name, crash_at(function, self._root, message), again=again)
         return WorkerStartError(f"{self._interpreter}: the worker process: {what}")

@@ -1,14 +1,15 @@
 """What a pool asks of its workers beyond `Worker`: that their end can be seen.
 
-Owns that protocol and the error of a worker that one function's import brought down.
+Owns that protocol, and the error of a worker that one function's import brought down.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Protocol
 
 from qtrigger.errors import WorkerStartError
-from qtrigger.workers.worker import LoadFailure, Worker
+from qtrigger.workers.worker import FunctionSpec, LoadFailure, Worker
 
 
 class PooledWorker(Worker, Protocol):
@@ -56,3 +57,17 @@ class LoadCrash(WorkerStartError):
         self.function = function
         self.failure = failure
         self.again = again
+
+
+def crash_at(function: FunctionSpec, root: Path, message: str) -> LoadFailure:
+    """Why a function that brought its worker down cannot run.
+
+    Such an end leaves no place, so the script's first line is named; `root` is the project's.
+    """
+    script = function.script_file
+    shown = script.relative_to(root) if script.is_relative_to(root) else script
+    return LoadFailure(
+        message=message,
+        place=f"{shown}:1",
+        hint="leave away half of its imports, and again, to find the one that ends the process",
+    )

@@ -96,7 +96,9 @@ class PythonWorker:
     async def start(self, functions: Sequence[FunctionSpec]) -> Loaded:
         """See `Worker`. Raises LoadCrash when importing one function ended the process."""
         # Made before the process: its first frame may be here before we are back.
-        handshake = self._handshake = Handshake(self._interpreter, self._clock, self._text)
+        handshake = self._handshake = Handshake(
+            self._interpreter, self._clock, self._text, functions=functions, root=self._root
+        )
         try:
             await self._spawn()
             await handshake.hello(self._deadlines.start_s)

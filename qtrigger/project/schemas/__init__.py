@@ -25,10 +25,14 @@ from typing import Any
 Node = Mapping[str, Any]
 
 
+def text(name: str) -> str:
+    """The schema of a file as it is shipped, by the file's name, such as `host.json`."""
+    return resources.files(__name__).joinpath(name).read_text(encoding="utf-8")
+
+
 def load(name: str) -> Node:
     """The schema of a file by the file's name, such as `host.json`."""
-    text = resources.files(__name__).joinpath(name).read_text(encoding="utf-8")
-    schema: Node = json.loads(text)
+    schema: Node = json.loads(text(name))
     return schema
 
 

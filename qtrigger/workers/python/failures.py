@@ -1,19 +1,20 @@
 """Describing what user code raised.
 
-Owns the text of a failure: type, message, a traceback of the user's own frames, the place, and
-what to do about a missing import. Describing never raises and never ends the process, whatever
+Owns the text of a failure: type, message, a traceback of the user's own frames, and the place.
+Describing never raises and never ends the process, whatever
 the exception is.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 import traceback
 from collections.abc import Iterable
 from pathlib import Path
 from types import FrameType
 from typing import Any
+
+from .hints import hint
 
 MAX_TEXT = 64 * 1024
 
@@ -51,7 +52,7 @@ class Describer:
             "message": message if ours else f"{text['type']}: {text['message']}",
             "place": text["place"],
             "traceback": text["traceback"],
-            "hint": self._hint(error),
+            "hint": hint(error, self._root),
         }
 
     def place(self, error: BaseException) -> str:
@@ -92,23 +93,6 @@ class Describer:
             return "".join(report.format())
         except BaseException as broken:  # noqa: BLE001 - the user's __str__ or __repr__ may raise
             return f"{type(error).__name__}: no traceback ({type(broken).__name__})"
-
-    def _hint(self, error: BaseException) -> str:
-        if not isinstance(error, ImportError):
-            return ""
-        package = (error.name or "").partition(".")[0]
-        if error.name == "azure" or (error.name or "").startswith("azure.functions"):
-            return (
-                f"install it for the interpreter that runs the functions: {_pip('azure-functions')}"
-            )
-        if package and package in _requirements(self._root):
-            return f"requirements.txt names it, but {sys.executable} does not have it: " + _pip(
-                "-r requirements.txt"
-            )
-        return (
-            f"name its package in requirements.txt and install it: {_pip('-r requirements.txt')}; "
-            f"modules are searched for in {', '.join(filter(None, sys.path))}"
-        )
 
 
 def message_of(error: BaseException) -> str:
@@ -153,22 +137,3 @@ def _indescribable(error: BaseException, broken: BaseException) -> dict[str, str
 
 def _is_machinery(filename: str) -> bool:
     return filename.startswith(_OURS) or any(part in filename for part in _MACHINERY)
-
-
-def _pip(what: str) -> str:
-    return f"{sys.executable} -m pip install {what}"
-
-
-def _requirements(root: str) -> set[str]:
-    """Names in requirements.txt, as far as a look at it tells."""
-    try:
-        lines = Path(root, "requirements.txt").read_text("utf-8-sig").splitlines()
-    except (OSError, ValueError):
-        return set()
-    names = set()
-    for line in lines:
-        name = line.strip().split(";")[0]
-        for mark in "[=<>!~ ":
-            name = name.partition(mark)[0]
-        names.add(name.strip().lower().replace("-", "_"))
-    return names

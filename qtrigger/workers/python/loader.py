@@ -20,7 +20,11 @@ APP = "__app__"
 
 
 class LoadError(Exception):
-    """The script or its entry point cannot be used."""
+    """The script or its entry point cannot be used; `hint` says what to do."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
 
 
 def prepare(root: str, parents: Sequence[str]) -> None:
@@ -61,7 +65,8 @@ def load(*, directory: str, script: str, entry: str) -> Callable[..., Any]:
         function = getattr(module, entry)
     except AttributeError:
         raise LoadError(
-            f"function {entry}() is not present in {_shown(directory, script)}"
+            f"function {entry}() is not present in {_shown(directory, script)}",
+            "define it there, or name another one by entryPoint in function.json",
         ) from None
     if not callable(function) or isinstance(function, type) or not hasattr(function, "__name__"):
         kind = "class" if isinstance(function, type) else type(function).__name__

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from . import loader
 from .calls import queue_message_class
 from .context import SCOPE, Scope
 from .failures import Describer
-from .signature import Plan, plan
+from .signature import Plan, SignatureError, plan
 
 Announce = Callable[[str], "contextvars.Token[Scope]"]
 
@@ -73,8 +74,13 @@ class Loading:
             failure = self._describer.failure(error)
             if not failure["place"] and code is not None:
                 failure["place"] = self._describer.defined_at(code)
+            if isinstance(error, SignatureError):
+                failure["hint"] = f"the bindings stand in {self._declared_in(function)}"
             return failure
         return made
+
+    def _declared_in(self, function: Mapping[str, Any]) -> str:
+        return os.path.relpath(Path(function["directory"], "function.json"), self._root)
 
     def _import(self, function: Mapping[str, Any]) -> Callable[..., Any]:
         """Import the script, without a running loop, so that its code may run one of its own.

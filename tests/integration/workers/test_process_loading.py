@@ -61,6 +61,25 @@ async def test_a_syntax_error_shows_the_line_and_a_caret(workshop: Workshop) -> 
     assert "^" in failure.traceback
 
 
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("import os\nos.environ['NOPE']", "in Values of local.settings.json"),
+        ("{}['NOPE']", "belongs into the function"),
+        ("raise ValueError('no')", "belongs into the function"),
+        ("def main(msg: str)", f"by Python {platform.python_version()} ({sys.executable})"),
+        ("import sys\nsys.exit(3)", "__main__"),
+        ("def run(msg: str): pass", "entryPoint in function.json"),
+        ("def main(other: str): pass", "bindings stand in functions/broken/function.json"),
+        ("def main(msg: list[str]): pass", "bindings stand in functions/broken/function.json"),
+    ],
+)
+async def test_whatever_is_wrong_with_the_code_comes_with_a_hint(
+    workshop: Workshop, code: str, words: str
+) -> None:
+    assert words in (await failure_of(workshop, code)).hint
+
+
 async def test_a_missing_module_says_where_packages_come_from(workshop: Workshop) -> None:
     failure = await failure_of(workshop, "import no_such_package_here\ndef main(msg: str): pass")
 

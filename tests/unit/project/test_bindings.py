@@ -242,3 +242,30 @@ def test_warnings_about_a_connection_are_told_once(folder: ProjectFolder) -> Non
     (problem,) = warnings(project)
     assert "quotes" in problem.message
     assert len(project.functions) == 2
+
+
+@pytest.mark.parametrize(
+    ("permissions", "function", "said"),
+    [
+        ("raup", "one", []),
+        ("rap", "one", ["lacks the permission u (update)"]),
+        ("p", "one", ["lacks the permissions r (read) and u (update) and a (add)"]),
+        ("raup", "two", []),
+        ("rup", "two", ["lacks the permission a (add)", "lacks the permission a (add)"]),
+    ],
+)
+def test_what_a_sas_does_not_allow_is_told_before_the_first_message(
+    folder: ProjectFolder, permissions: str, function: str, said: list[str]
+) -> None:
+    folder.function(function, TRIGGER, *([OUTPUT] if function == "two" else []))
+    address = "QueueEndpoint=https://acme.queue.core.windows.net"
+    sas = f"{address};SharedAccessSignature=sv=2021-12-02&sp={permissions}&sig=c2ln"
+
+    project = folder.load({"AzureWebJobsStorage": sas})
+
+    assert [function.name for function in project.functions] == [function]
+    found = warnings(project, function)
+    assert len(found) == len(said)
+    for problem, words in zip(found, said, strict=True):
+        assert words in problem.message
+        assert "c2ln" not in str(problem)

@@ -1,0 +1,125 @@
+"""`qtrigger settings`: the configuration as it applies, each value with where it comes from."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import click
+
+from qtrigger.cli import wiring
+from qtrigger.errors import ExitCode
+from qtrigger.project.app_settings import AppSetting, own
+from qtrigger.project.model import Project
+from qtrigger.queues.account import Account
+
+SCHEMA_VERSION: Final = 1
+HIDDEN: Final = "(hidden)"
+EMPTY: Final = "(empty)"
+
+
+@click.command(short_help="Show the configuration as it applies, and where it comes from.")
+@click.argument("project", required=False, type=click.Path())
+@wiring.environment_option
+@click.option(
+    "--format",
+    "form",
+    envvar="QTRIGGER_SETTINGS_FORMAT",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="How it is written.",
+)
+@click.option(
+    "--show-origin/--hide-origin",
+    default=True,
+    show_default=True,
+    help="Say where each value comes from.",
+)
+def settings(project: str | None, environment: str, form: str, show_origin: bool) -> int:
+    r"""Show what applies in PROJECT (default: the nearest folder upwards with a host.json).
+
+    Values of app settings are hidden, but for a few of Azure's own that are no secret.
+
+    \b
+    Examples:
+      qtrigger settings
+      qtrigger settings --environment Production --format json
+    """
+    loaded = wiring.load(wiring.find_root(project), os.environ, environment)
+    if form == "json":
+        click.echo(_as_json(loaded, with_origin=show_origin))
+    else:
+        click.echo("\n".join(_as_text(loaded, with_origin=show_origin)))
+    if not loaded.blocked:
+        return ExitCode.OK
+    for problem in loaded.problems:
+        click.echo(str(problem), err=True)
+    return ExitCode.PROJECT
+
+
+def _as_text(project: Project, *, with_origin: bool) -> list[str]:
+    origin = ("FROM",) if with_origin else ()
+    options = [(each.key, each.value, each.origin) for each in project.effective]
+    given = [(each.name, _in_words(each), each.origin) for each in own(project)]
+    tables = (
+        (("OPTION", "VALUE", *origin), options),
+        (("APP SETTING", "VALUE", *origin), given),
+        (("CONNECTION", "ACCOUNT", "SIGNS IN BY"), _connections(project)),
+    )
+    lines: list[str] = []
+    for header, rows in tables:
+        if rows:
+            lines += ["", *_table(header, rows)] if lines else _table(header, rows)
+    return lines
+
+
+def _as_json(project: Project, *, with_origin: bool) -> str:
+    def given(name: str, value: str | None, origin: str, *, key: str) -> dict[str, str | None]:
+        return {key: name, "value": value, **({"origin": origin} if with_origin else {})}
+
+    content = {
+        "schema_version": SCHEMA_VERSION,
+        "project": str(project.root),
+        "environment": project.environment,
+        "options": [
+            given(each.key, each.value, each.origin, key="key") for each in project.effective
+        ],
+        "app_settings": [
+            given(each.name, each.value, each.origin, key="name") for each in own(project)
+        ],
+        "connections": [
+            {"name": name, "account": account, "authentication": authentication}
+            for name, account, authentication in _connections(project)
+        ],
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False)
+
+
+def _in_words(setting: AppSetting) -> str:
+    if setting.value is None:
+        return HIDDEN
+    return setting.value or EMPTY
+
+
+def _connections(project: Project) -> list[tuple[str, str, str]]:
+    """Each connection that a function uses: its name, the account, the kind of authentication."""
+    found: dict[str, Account] = {}
+    for function in project.functions:
+        found[function.trigger.connection] = function.trigger.account
+        for output in function.outputs:
+            if output.account is not None:
+                found[output.connection] = output.account
+    return [(name, found[name].name, found[name].authentication) for name in sorted(found)]
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The rows in columns as wide as their texts, header first."""
+    lines = [tuple(header), *(tuple(row)[: len(header)] for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    return [
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    ]

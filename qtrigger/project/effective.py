@@ -1,0 +1,82 @@
+"""The configuration as it applies: every option's value as text, and where it comes from.
+
+Owns the list of the options that mean something here, and their spelling for people. Which value
+applies is decided in `host_json`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from qtrigger.project import durations, schemas, timespan
+from qtrigger.project.findings import shown
+from qtrigger.project.host_json import FUNCTIONS, QUEUES, HostFile
+from qtrigger.project.model import EffectiveValue
+from qtrigger.project.schemas import Node
+from qtrigger.project.settings import ENVIRONMENT
+
+DEFAULT: Final = "default"
+_LISTS: Final = ("functions", "watchDirectories", "watchFiles")
+_OWN: Final = ("shutdownTimeout", "lease", "outputs")
+_LEVELS: Final = ("logging", "logLevel")
+
+
+def effective(host: HostFile) -> Iterator[EffectiveValue]:
+    """Each option as it applies, and the options that single functions have of their own."""
+    yield _scalar(host, "functionTimeout")
+    for name in _LISTS:
+        yield _list(host, name)
+    for category in host.tree.at(_LEVELS) or ():
+        yield _scalar(host, *_LEVELS, category)
+    for name in schemas.at(host.schema, QUEUES)["properties"]:
+        yield _scalar(host, *QUEUES, name)
+    for name in _OWN:
+        yield _scalar(host, "qtrigger", name)
+    yield from _of_functions(host)
+
+
+def _of_functions(host: HostFile) -> Iterator[EffectiveValue]:
+    known = host.schema["$defs"]["functionOptions"]["properties"]
+    for function, given in (host.tree.at(FUNCTIONS) or {}).items():
+        for name in known if isinstance(given, dict) else ():
+            # The threshold follows a function's own batch size; nothing else is implied.
+            if name in given or (name == "newBatchThreshold" and "batchSize" in given):
+                yield _scalar(host, *FUNCTIONS, function, name)
+
+
+def _scalar(host: HostFile, *path: str) -> EffectiveValue:
+    value, origin = host.tree.at(path), _origin(host, path)
+    if value is None:
+        value = schemas.default(host.schema, path, environment=host.environment)
+        origin = DEFAULT
+    if value is None and path[-1] == "newBatchThreshold":
+        batch_size = host.value(*path[:-1], "batchSize")
+        value = batch_size // 2 if isinstance(batch_size, int) else None
+    text = _text(value, schemas.at(host.schema, path))
+    return EffectiveValue(key=".".join(path), value=text, origin=origin)
+
+
+def _list(host: HostFile, key: str) -> EffectiveValue:
+    given = host.tree.at((key,)) or ()
+    names = (*(schemas.default(host.schema, (key,)) or ()), *given)
+    text = ", ".join(shown(name)[1:-1] for name in dict.fromkeys(names))
+    origin = _origin(host, (key,)) if given else DEFAULT
+    return EffectiveValue(key=key, value=text or "all", origin=origin)
+
+
+def _origin(host: HostFile, path: tuple[str, ...]) -> str:
+    return str(host.tree.place(path)) or ENVIRONMENT
+
+
+def _text(value: Any, node: Node) -> str:
+    """An option's value for people; a faulty one is reported elsewhere, and shown with care."""
+    if isinstance(value, str) and value in node.get("enum", ()):
+        return value
+    if "x-timespan" in node:
+        try:
+            seconds = durations.read(value, node).seconds
+        except durations.DurationError:
+            return shown(value)
+        return "no limit" if seconds is None else timespan.spell(seconds)
+    return shown(value)

@@ -1,0 +1,122 @@
+"""No key, signature or secret in any output of any verb, at debug level and while all fails."""
+
+from __future__ import annotations
+
+import re
+import signal
+
+import pytest
+
+from tests.e2e.support import ProjectFolder, qtrigger, running
+
+KEY = "c2VjcmV0LWtleS1vZi10aGUtYWNjb3VudC0wMTIzNDU2Nzg5QUJDREVGR0hJSktMTU5PUFFSU1RVVg=="
+SIGNATURE = "c2lnbmF0dXJlLW9mLXRoZS1zYXMtMDEyMzQ1Njc4OQ"
+SECRET = "Abc8Q~very-secret-client-secret-0123456789"
+DEAD = "http://127.0.0.1:1/acme"
+PLAIN = "def main(msg: str):\n    note(msg)\n"
+SECRETS = (KEY, KEY[8:40], SIGNATURE, SECRET)
+
+# What can be wrong with a connection, each with a secret in its settings.
+CONNECTIONS = {
+    "Refused": {"": f"QueueEndpoint={DEAD};AccountName=acme;AccountKey={KEY}"},
+    "Glued": {"": f"QueueEndpoint=acme;AccountName=acme;AccountKey={KEY}"},
+    "Cut": {"": f"AccountName=acme;AccountKey={KEY[:-3]}"},
+    "Bare": {"": KEY},
+    "Signed": {"": f"QueueEndpoint={DEAD};SharedAccessSignature=sv=1&sp=r&sig={SIGNATURE}%3D"},
+    "Address": {"__queueServiceUri": f"https://acme.queue.core.windows.net/?sig={SIGNATURE}"},
+    "App": {
+        "__queueServiceUri": "https://127.0.0.1:1/acme",
+        "__tenantId": "3f1c2b4a-0000-0000-0000-000000000000",
+        "__clientId": "3f1c2b4a-0000-0000-0000-000000000001",
+        "__clientSecret": SECRET,
+    },
+}
+
+
+@pytest.fixture
+def leaky(folder: ProjectFolder) -> ProjectFolder:
+    """A project whose every connection fails, with the secrets in its environment."""
+    folder.environ["AZURE_AUTHORITY_HOST"] = "https://127.0.0.1:1"
+    # The real service refuses these two: a wrong key, and a signature that it does not know.
+    endpoint = re.search("QueueEndpoint=([^;]+)", folder.connection)
+    assert endpoint is not None
+    refused = {
+        "Wrong": {"": re.sub("AccountKey=[^;]+", f"AccountKey={KEY}", folder.connection)},
+        "Forged": {"": f"{endpoint[0]};SharedAccessSignature=sv=1&sp=raup&sig={SIGNATURE}%3D"},
+    }
+    for name, keys in {**CONNECTIONS, **refused}.items():
+        folder.function(name.lower(), PLAIN)
+        path = folder.root / "functions" / name.lower() / "function.json"
+        path.write_text(path.read_text().replace("AzureWebJobsStorage", name))
+        folder.environ.update({f"{name}{key}": value for key, value in keys.items()})
+    return folder
+
+
+def assert_clean(text: str) -> None:
+    assert text
+    for secret in SECRETS:
+        assert secret not in text
+    assert "sig=" not in text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("check",),
+        ("check", "--connect"),
+        ("check", "--connect", "--format", "json"),
+        ("check", "--connect", "--format", "github"),
+        ("settings",),
+        ("settings", "--format", "json"),
+    ],
+    ids=" ".join,
+)
+def test_no_verb_that_only_looks_shows_a_secret(
+    leaky: ProjectFolder, arguments: tuple[str, ...]
+) -> None:
+    verb, *flags = arguments
+
+    ended = qtrigger(verb, str(leaky.root), *flags, environ=leaky.environ)
+
+    assert_clean(ended.stdout + ended.stderr)
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("log_format", ["plain", "json"])
+def test_a_start_at_debug_level_shows_none_while_everything_fails(
+    leaky: ProjectFolder, log_format: str
+) -> None:
+    with running(leaky, "--log-level", "debug", "--log-format", log_format) as host:
+        for words in (
+            "cannot connect to http://127.0.0.1:1/acme",
+            "no token for the identity (clientsecret)",
+            "the key is not one of account",
+            "the SAS is not valid",
+        ):
+            host.wait_for(words)
+        host.signal(signal.SIGTERM)
+        assert host.wait() == 0
+
+    assert_clean(host.output)
+
+
+@pytest.mark.parametrize("named", [*CONNECTIONS, "Wrong", "Forged", "Nowhere"])
+def test_a_send_that_fails_shows_none(leaky: ProjectFolder, named: str) -> None:
+    ended = qtrigger(
+        *("send", "orders", "x", "--connection", named, "--project", str(leaky.root)),
+        environ=leaky.environ,
+    )
+
+    assert ended.returncode in {3, 4}
+    assert_clean(ended.stderr)
+    assert "Traceback" not in ended.stderr
+
+
+def test_an_import_that_fails_shows_none(folder: ProjectFolder) -> None:
+    folder.environ["APP_SECRET"] = SECRET
+    folder.function("bad", "import os\nkey = os.environ['APP_SECRET']\nraise ValueError('no')\n")
+
+    ended = qtrigger("check", str(folder.root), "--format", "json", environ=folder.environ)
+
+    assert "ValueError: no" in ended.stdout
+    assert_clean(ended.stdout + ended.stderr)
