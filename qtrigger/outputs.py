@@ -6,6 +6,7 @@ before the first one is sent, so that a bad item leaves nothing half-written. Kn
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ from qtrigger.clock import Clock
 from qtrigger.errors import QtriggerError, QueueError, QueueMissing, QueueUnavailable
 from qtrigger.invocation import Output, OutputItem
 from qtrigger.project.model import FunctionDefinition, QueueOutput
-from qtrigger.queues.client import QueueClient
+from qtrigger.queues.client import NEVER_EXPIRES_S, QueueClient
 from qtrigger.queues.encoding import encode
 from qtrigger.queues.services import QueueServices
 from qtrigger.wakeups import Wakeups
@@ -22,6 +23,7 @@ from qtrigger.wakeups import Wakeups
 TRIES = 4
 FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 2.0
+MAX_DELAY_S = 7 * 86_400.0
 
 
 ResolveName = Callable[[str, Mapping[str, object]], str]
@@ -83,6 +85,7 @@ class OutputWriter:
     ) -> _Ready:
         output = self._bindings[binding]
         try:
+            _check_times(item)
             queue = self._queue(output, data)
             text = encode(item.body, self._function.options.message_encoding)
         except QtriggerError as error:
@@ -107,6 +110,17 @@ class OutputWriter:
             else:
                 self._wakeups.wake(message.queue.address)
                 return
+
+
+def _check_times(item: OutputItem) -> None:
+    """Refuse a delay or a time to live that the service cannot take, whatever worker gave it."""
+    delay_s, ttl_s = item.delay_s, item.ttl_s
+    if delay_s is not None and not 0 <= delay_s <= MAX_DELAY_S:
+        raise OutputError(f"its delay is {delay_s} s; from 0 s to 7 days can be had")
+    if ttl_s is not None and not (ttl_s == NEVER_EXPIRES_S or 1 <= ttl_s < math.inf):
+        raise OutputError(
+            f"its time to live is {ttl_s} s; -1 (for ever) or 1 s and more can be had"
+        )
 
 
 async def _put(message: _Ready) -> None:

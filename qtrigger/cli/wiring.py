@@ -112,20 +112,16 @@ def open_workers(
 
 def check_runnable(project: Project) -> None:
     """Raise ProjectError when the project has no function that a host could run."""
-    if not any(not function.disabled for function in project.functions):
-        raise ProjectError(_nothing_to_run(project))
-
-
-def _nothing_to_run(project: Project) -> str:
-    """Return why there is nothing to run, and what to do about it."""
+    if any(not function.disabled for function in project.functions):
+        return
     if project.decorator_script is not None and not project.failed:
-        return (
+        raise ProjectError(
             f"{project.decorator_script.name} declares functions by decorators, which this version "
             "does not run. Give each function a folder with a function.json."
         )
     if project.problems:
-        return f"no function in {project.root} can run. Mend the findings above."
-    return (
+        raise ProjectError(f"no function in {project.root} can run. Mend the findings above.")
+    raise ProjectError(
         f"there is no function in {project.root}. Add functions/NAME/function.json with a "
         "queueTrigger binding, and functions/NAME/__init__.py with its main()."
     )

@@ -197,6 +197,33 @@ async def test_an_output_that_cannot_be_written_fails_the_run() -> None:
     await bench.stop()
 
 
+@pytest.mark.parametrize(
+    "item",
+    [
+        OutputItem(body=b"x", delay_s=float("nan")),
+        OutputItem(body=b"x", delay_s=float("inf")),
+        OutputItem(body=b"x", delay_s=-1.0),
+        OutputItem(body=b"x", ttl_s=float("inf")),
+        OutputItem(body=b"x", ttl_s=0.0),
+    ],
+    ids=str,
+)
+async def test_times_that_the_service_cannot_take_fail_the_run(item: OutputItem) -> None:
+    async def body(_message: TriggerMessage) -> Outcome:
+        return Succeeded(outputs=(Output(binding="out", items=(item,)),))
+
+    bench = Bench(body, outputs=(output("out", "receipts"),))
+    await bench.start("a")
+
+    await bench.clock.advance(5.0)
+
+    finished = bench.probe.of(InvocationFinished)
+    assert isinstance(finished[0].outcome, Failed)
+    assert "output 'out', item 0: its" in finished[0].outcome.error.message
+    assert (bench.left(), bench.left("orders-poison")) == ([], ["a"])
+    await bench.stop()
+
+
 async def test_an_item_that_does_not_fit_leaves_nothing_half_written() -> None:
     bench = Bench(writes(b"fits", b"x" * 65_537), outputs=(output("out", "receipts"),))
     await bench.start("a")
