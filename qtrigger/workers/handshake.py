@@ -74,9 +74,11 @@ class Handshake:
         return came
 
     def _error(self, what: str, *, again: bool = True) -> WorkerStartError:
-        what += self._text.last_words
         if self._text.importing:
             function = self._functions[self._text.importing]
             message = f"the worker process failed while importing it: {what}"
-            return LoadCrash(function.name, crash_at(function, self._root, message), again=again)
-        return WorkerStartError(f"{self._interpreter}: the worker process: {what}")
+            failure = crash_at(function, self._root, message, self._text.last_words)
+            return LoadCrash(function.name, failure, again=again)
+        return WorkerStartError(
+            f"{self._interpreter}: the worker process: {what}{self._text.last_words}"
+        )

@@ -59,15 +59,17 @@ class LoadCrash(WorkerStartError):
         self.again = again
 
 
-def crash_at(function: FunctionSpec, root: Path, message: str) -> LoadFailure:
+def crash_at(function: FunctionSpec, root: Path, message: str, last_words: str = "") -> LoadFailure:
     """Why a function that brought its worker down cannot run.
 
     Such an end leaves no place, so the script's first line is named; `root` is the project's.
+    `last_words` are what the process wrote at last; they stand where a traceback would.
     """
     script = function.script_file
     shown = script.relative_to(root) if script.is_relative_to(root) else script
     return LoadFailure(
         message=message,
         place=f"{shown}:1",
+        traceback=last_words.strip("\n"),
         hint="leave away half of its imports, and again, to find the one that ends the process",
     )
