@@ -6,6 +6,7 @@ import through a thread and only when an identity is really used.
 
 from __future__ import annotations
 
+import os
 from typing import Any, Protocol
 
 from qtrigger.queues.account import Identity
@@ -48,7 +49,10 @@ def build_credential(identity: Identity) -> TokenCredential:
     """The credential for `identity`. Raises ValueError for settings that do not fit together."""
     from azure.identity import aio  # noqa: PLC0415 - see the module's docstring
 
-    common = _given(authority=_AUTHORITIES.get(identity.azure_cloud or ""))
+    authority = _AUTHORITIES.get(identity.azure_cloud or "")
+    # The library would ask a public authority whether it knows this one.
+    private = authority is None and _is_private(os.environ.get("AZURE_AUTHORITY_HOST", ""))
+    common = _given(authority=authority, disable_instance_discovery=private)
     tenants = _given(additionally_allowed_tenants=list(identity.additionally_allowed_tenants))
     tenant_id, client_id = identity.tenant_id or "", identity.client_id or ""
     match identity.kind:
@@ -119,6 +123,12 @@ class FederatedCredential:
             await self._exchange.close()
         finally:
             await self._managed.close()
+
+
+def _is_private(authority: str) -> bool:
+    """Whether an authority is nobody's public cloud, as on Azure Stack."""
+    host = authority.partition("://")[2] or authority
+    return bool(host) and host.rstrip("/").casefold() not in _AUTHORITIES.values()
 
 
 def _managed(identity: Identity, client_id: str | None) -> dict[str, Any]:

@@ -8,12 +8,13 @@ from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 
 def write_certificate(path: Path) -> Path:
     """Write key and self-signed certificate for loopback into one file."""
-    key = ec.generate_private_key(ec.SECP256R1())
+    # Tokens can be asked for with RSA keys only.
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
     now = dt.datetime.now(dt.UTC)
     hosts = x509.SubjectAlternativeName(
