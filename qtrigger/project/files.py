@@ -13,7 +13,7 @@ from qtrigger.project.findings import Findings, Place, looks_secret
 from qtrigger.project.tree import Tree
 
 SECRETS_FILE: Final = "local.settings.json"
-LONGEST_LINE: Final = 80
+CONTEXT: Final = 80
 
 
 def read(path: Path, name: str, findings: Findings) -> Tree | None:
@@ -29,14 +29,16 @@ def read(path: Path, name: str, findings: Findings) -> Tree | None:
         return Tree(name, jsonc.parse(data))
     except jsonc.JsonError as error:
         place = Place(file=name, line=error.line, column=error.column)
-        findings.error(f"not valid JSON: {error}", place, _line_of(data, error.line, name))
+        findings.error(f"not valid JSON: {error}", place, _context(data, place))
         return None
 
 
-def _line_of(data: bytes, number: int, name: str) -> str:
-    """The line with the mistake, unless the file is one of secrets or the line looks like one."""
+def _context(data: bytes, place: Place) -> str:
+    """The text around the mistake, unless the file is one of secrets or the text looks like one."""
     lines = data.decode("utf-8", "replace").splitlines()
-    text = lines[number - 1].strip() if number <= len(lines) else ""
-    if name == SECRETS_FILE or not text or not text.isprintable() or looks_secret(text):
+    line = lines[place.line - 1] if place.line <= len(lines) else ""
+    start = max(0, place.column - 1 - CONTEXT // 2)
+    text = line[start : start + CONTEXT].strip()
+    if place.file == SECRETS_FILE or not text or not text.isprintable() or looks_secret(line):
         return "a comma, a quote or a bracket is missing before it, or one too many"
-    return f"the line is: {text if len(text) <= LONGEST_LINE else f'{text[:LONGEST_LINE]}…'}"
+    return f"it stands in: {text}"

@@ -20,6 +20,8 @@ Path = tuple[str | int, ...]
 
 MAX_BYTES: Final = 1024 * 1024
 MAX_DEPTH: Final = 64
+# More than any real project has; each may cost a finding, and a host has to start within a second.
+MAX_PARTS: Final = 5000
 
 # UTF-32 before UTF-16: the little-endian mark of the one begins like that of the other.
 _MARKS: Final = (
@@ -153,6 +155,8 @@ class _Reader:
         scan = self._scan
         first = scan.peek()
         self.values[path] = scan.offset
+        if len(self.values) > MAX_PARTS:
+            raise ScanError(scan.offset, f"more than {MAX_PARTS:,} keys and elements in one file")
         if first in {"{", "["}:
             if len(path) >= MAX_DEPTH:
                 raise ScanError(scan.offset, f"nested more than {MAX_DEPTH} levels deep")

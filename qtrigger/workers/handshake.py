@@ -19,7 +19,10 @@ from qtrigger.workers.worker import FunctionSpec
 
 
 class Handshake:
-    """The host's side of it; `text` tells which function is being imported, and last words."""
+    """The host's side of it; `text` tells which function is being imported, and last words.
+
+    `functions` are those that are asked for, in the project at `root`.
+    """
 
     def __init__(
         self,
@@ -30,11 +33,11 @@ class Handshake:
         functions: Sequence[FunctionSpec],
         root: Path,
     ) -> None:
-        self._functions = {function.name: function for function in functions}
-        self._root = root
         self._interpreter = interpreter
         self._clock = clock
         self._text = text
+        self._functions = {function.name: function for function in functions}
+        self._root = root
         # Frames may come before anybody asks for them.
         self._came: asyncio.Queue[Header | WorkerStartError] = asyncio.Queue()
 
@@ -73,7 +76,7 @@ class Handshake:
     def _error(self, what: str, *, again: bool = True) -> WorkerStartError:
         what += self._text.last_words
         if self._text.importing:
-            message = f"the worker process failed while importing it: {what}"
             function = self._functions[self._text.importing]
+            message = f"the worker process failed while importing it: {what}"
             return LoadCrash(function.name, crash_at(function, self._root, message), again=again)
         return WorkerStartError(f"{self._interpreter}: the worker process: {what}")

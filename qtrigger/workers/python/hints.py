@@ -13,7 +13,7 @@ from pathlib import Path
 
 def hint(error: BaseException, root: str) -> str:
     """What the user may do about an exception at import, in the project at `root`."""
-    if type(error).__module__.rpartition(".")[0] == __package__:
+    if str(type(error).__module__).rpartition(".")[0] == __package__:
         return str(getattr(error, "hint", ""))
     if isinstance(error, ImportError):
         return _about_packages(error, root)

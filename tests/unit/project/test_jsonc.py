@@ -101,6 +101,15 @@ def test_a_file_of_more_than_a_mebibyte_is_refused() -> None:
         jsonc.parse(b" " * (jsonc.MAX_BYTES + 1))
 
 
+def test_a_file_of_more_parts_than_anybody_writes_is_refused_at_the_first_one_too_many() -> None:
+    many = ",\n".join(["0"] * jsonc.MAX_PARTS)
+
+    with pytest.raises(jsonc.JsonError, match="more than 5,000 keys and elements") as refused:
+        jsonc.parse(f"[{many}]".encode())
+
+    assert (refused.value.line, refused.value.column) == (jsonc.MAX_PARTS, 1)
+
+
 def test_every_part_has_line_and_column() -> None:
     document = jsonc.parse(b'{\r\n  "a": [10,\n    {"b": true}],\r "c": null }')
 
