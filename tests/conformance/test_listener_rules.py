@@ -19,6 +19,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -128,7 +129,7 @@ async def test_max_polling_interval_is_the_longest_wait_between_polls(interval_s
     await bench.clock.advance(1000.0)
 
     times = bench.service.times("receive")
-    gaps = [round(later - earlier, 3) for earlier, later in zip(times, times[1:], strict=False)]
+    gaps = [round(later - earlier, 3) for earlier, later in pairwise(times)]
     assert max(gaps) == gaps[-1] == interval_s
     await bench.stop()
 

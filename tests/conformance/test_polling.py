@@ -301,6 +301,72 @@ async def test_a_poison_copy_is_taken_at_once_by_its_listener_here() -> None:
     await bench.stop()
 
 
+async def test_a_pause_that_the_service_asks_for_is_kept_whoever_wakes_the_listener() -> None:
+    bench = Bench()
+    busy = QueueUnavailable("busy", status=503, code="ServerBusy", retry_after_s=30.0)
+    bench.service.fail("receive", busy)
+    await bench.start("a")
+
+    for _ in range(25):
+        await bench.clock.advance(1.0)
+        bench.listener.wake()
+    assert bench.service.times("receive") == [0.0]
+
+    await bench.clock.advance(6.0)
+    assert bench.bodies == [b"a"]
+    await bench.stop()
+
+
+@pytest.mark.parametrize(
+    ("error", "most"),
+    [
+        (QueueUnavailable("busy", status=503, code="ServerBusy"), 36),
+        (AccessDenied("no", status=403, code="AuthorizationFailure"), 1),
+    ],
+    ids=name_of,
+)
+async def test_wake_ups_of_a_listener_whose_polls_fail_make_no_storm(
+    error: QueueError, most: int
+) -> None:
+    bench = Bench()
+    bench.service.fail("receive", error, times=None)
+    await bench.start()
+
+    for _ in range(3000):
+        bench.listener.wake()
+        await bench.clock.advance(0.01)
+
+    assert len(bench.service.times("receive")) <= most
+    await bench.stop()
+
+
+async def test_a_wake_up_during_a_failing_poll_is_not_forgotten() -> None:
+    bench = Bench()
+    await bench.start()
+    await bench.clock.advance(300.0)
+    bench.service.fail("receive", QueueUnavailable("busy", status=503), times=1)
+    await bench.queue.send("a")
+    bench.listener.wake()
+    await bench.clock.advance(0.5)
+
+    bench.listener.wake()
+    await bench.clock.advance(0.6)
+
+    assert bench.bodies == [b"a"]
+    await bench.stop()
+
+
+async def test_a_stop_ends_a_pause_that_the_service_asked_for() -> None:
+    bench = Bench()
+    bench.service.fail("receive", QueueUnavailable("busy", status=503, retry_after_s=30.0))
+    await bench.start("a")
+    await bench.clock.advance(1.0)
+
+    await bench.stop()
+
+    assert bench.clock.monotonic() == 1.0
+
+
 async def test_a_wish_shorter_than_the_back_off_does_not_hasten_it() -> None:
     bench = Bench()
     busy = QueueUnavailable("busy", status=503, code="ServerBusy", retry_after_s=1.0)
