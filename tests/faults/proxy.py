@@ -88,13 +88,15 @@ class _Rule:
 class FaultProxy:
     """Listens on a free port and passes requests on to `upstream` on loopback.
 
-    `requests` counts by verb what arrived, `struck` by verb what a fault met.
+    `requests` counts by verb what arrived, `struck` by verb what a fault met, and `struck_paths`
+    the same by path.
     """
 
     def __init__(self, upstream: int, *, seed: int = 0) -> None:
         self.port = 0
         self.requests: Counter[str] = Counter()
         self.struck: Counter[str] = Counter()
+        self.struck_paths: Counter[str] = Counter()
         self._upstream = upstream
         self._random = Random(seed)
         self._rules: list[_Rule] = []
@@ -151,7 +153,11 @@ class FaultProxy:
                 head, raw = request
                 verb = verb_of(head)
                 self.requests[verb] += 1
-                if not await self._meet(self._fault(verb), raw, head, writer):
+                fault = self._fault(verb)
+                if fault is not None:
+                    self.struck[verb] += 1
+                    self.struck_paths[urlsplit(head.split(" ", 2)[1]).path] += 1
+                if not await self._meet(fault, raw, head, writer):
                     break
         except (OSError, EOFError):
             pass
@@ -164,7 +170,6 @@ class FaultProxy:
             return None
         if rule.times is not None:
             rule.times -= 1
-        self.struck[verb] += 1
         return rule.fault
 
     async def _meet(
