@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from typing import Protocol
 
 from qtrigger.backoff import PollBackoff
@@ -19,6 +20,9 @@ from qtrigger.events import EventSink, PollFinished, QueueStateChanged
 from qtrigger.lease import Lease
 from qtrigger.project.model import FunctionDefinition
 from qtrigger.queues.client import QueueClient, QueueMessage
+
+# While polls fail, wake-ups hasten them to one in this time at most.
+FAULT_PAUSE_S = 1.0
 
 UNKNOWN, OK, MISSING, UNAVAILABLE, FAILING = "unknown", "ok", "missing", "unavailable", "failing"
 
@@ -53,6 +57,14 @@ class _Slot:
         if self._taken:
             self._taken = False
             self._freed()
+
+
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    """The time to the next poll; no wake-up ends its first `held_s` seconds, only a stop does."""
+
+    s: float
+    held_s: float = 0.0
 
 
 class Listener:
@@ -125,13 +137,15 @@ class Listener:
         while not self._stopped.is_set():
             # A wake-up that comes while a poll is under way ends the wait after it.
             self._woken.clear()
-            wait_s = await self._poll()
+            wait = await self._poll()
             self.polled.set()
             self._changed()
-            if wait_s is None:
+            if wait is None:
                 await self._wait_for_room()
             else:
-                await self._clock.wait(self._woken, wait_s)
+                if wait.held_s:
+                    await self._clock.wait(self._stopped, wait.held_s)
+                await self._clock.wait(self._woken, wait.s - wait.held_s)
 
     async def settled(self) -> None:
         """Wait until every message taken so far has reached its end."""
@@ -146,29 +160,29 @@ class Listener:
         for task in self._tasks:
             task.cancel()
 
-    async def _poll(self) -> float | None:
+    async def _poll(self) -> _Wait | None:
         """Ask once. Return the wait before the next poll, or None when messages were found."""
         try:
             if not self._exists:
                 self._exists = await self._unless_stopped(self.queue.exists())
             found = await self._receive() if self._exists and not self._stopped.is_set() else 0
         except QueueMissing:
-            return self._nothing_there()
+            return _Wait(self._nothing_there())
         except QueueUnavailable as error:
             self._exists = False
             wait_s = max(self._idle_wait(), error.retry_after_s or 0.0)
             self._tell(UNAVAILABLE, error, "Polling goes on by itself.", wait_s)
-            return wait_s
+            return _Wait(wait_s, min(max(FAULT_PAUSE_S, error.retry_after_s or 0.0), wait_s))
         except QueueError as error:
             self._exists = False
             wait_s = self._backoff.give_up()
             hint = "Grant the right; polling goes on." if isinstance(error, AccessDenied) else ""
             self._tell(FAILING, error, hint, wait_s)
-            return wait_s
+            return _Wait(wait_s, wait_s)
         if not self._exists:
-            return self._nothing_there()
+            return _Wait(self._nothing_there())
         self._tell(OK, None, "", 0.0)
-        return None if found else self._idle_wait()
+        return None if found else _Wait(self._idle_wait())
 
     async def _unless_stopped(self, asking: Coroutine[object, object, bool]) -> bool:
         """Await a question that takes nothing from the queue; a stop ends it unanswered.
