@@ -163,7 +163,10 @@ async def _looks(
         async with clock.timeout(ACCOUNT_LIMIT_S):
             return await look_at_each(names, service) if names else {}
     except TimeoutError:
-        text = f"{account.endpoint} did not answer within {ACCOUNT_LIMIT_S:g} s"
+        who = account.endpoint
+        if isinstance(account.credential, Identity):
+            who = f"the issuer of tokens for the {account.authentication}, or {who},"
+        text = f"{who} did not answer within {ACCOUNT_LIMIT_S:g} s"
         return dict.fromkeys(names, Look(failure=QueueUnavailable(text)))
     finally:
         await service.close()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import importlib
+import logging
 import platform
 import sys
 from collections.abc import Sequence
@@ -94,6 +95,8 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with its exit code."""
+    # What a library logs it raises too; a verb that wants its lines adds a handler of its own.
+    logging.getLogger().addHandler(logging.NullHandler())
     try:
         code = cli.main(args=arguments, prog_name="qtrigger", standalone_mode=False)
     except click.ClickException as error:

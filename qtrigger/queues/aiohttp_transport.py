@@ -6,6 +6,7 @@ looked up once: aiohttp's own look-up (`trust_env`) costs two thread hops on eve
 
 from __future__ import annotations
 
+import contextlib
 import os
 import ssl
 from collections.abc import Mapping
@@ -72,14 +73,14 @@ class AiohttpTransport:
             raise NoAnswer(Silence.PROXY, f"{_bare(self._proxy)}: no HTTP proxy")
         if self._session is None:
             # Made here and not at import or construction: a session belongs to a running loop,
-            # and SSL_CERT_FILE is read now.
+            # and the certificates to trust are read now.
             secure = self._origin.startswith("https:")
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(
                     limit=MAX_CONNECTIONS,
                     keepalive_timeout=KEEP_ALIVE_S,
                     ttl_dns_cache=30,
-                    ssl=ssl.create_default_context() if secure else True,
+                    ssl=_trusting(os.environ) if secure else True,
                 ),
                 # The deadline is the caller's, over the whole exchange.
                 timeout=aiohttp.ClientTimeout(total=None),
@@ -109,6 +110,16 @@ class AiohttpTransport:
             case aiohttp.ClientConnectorError():
                 reason = Silence.NOT_CONNECTED
         return NoAnswer(reason, detail)
+
+
+def _trusting(environment: Mapping[str, str]) -> ssl.SSLContext:
+    """Trust as OpenSSL does (SSL_CERT_FILE), and as the SDKs do besides (REQUESTS_CA_BUNDLE)."""
+    context = ssl.create_default_context()
+    if bundle := environment.get("REQUESTS_CA_BUNDLE"):
+        # A file that is not there is no reason to refuse what is trusted without it.
+        with contextlib.suppress(OSError):
+            context.load_verify_locations(bundle)
+    return context
 
 
 def proxy_for(origin: str, environment: Mapping[str, str]) -> str | None:

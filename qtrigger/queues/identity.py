@@ -14,7 +14,7 @@ from qtrigger.clock import Clock
 from qtrigger.errors import QueueError, QueueUnavailable
 from qtrigger.queues.account import Identity
 from qtrigger.queues.credentials import Token, TokenCredential, build_credential
-from qtrigger.queues.token_faults import NO_TOKEN, from_failure
+from qtrigger.queues.token_faults import from_failure, from_silence
 
 SCOPE = "https://storage.azure.com/.default"
 REFRESH_EARLY_S = 300.0
@@ -103,11 +103,7 @@ class IdentityTokens:
                     self._credential = await self._build(self._identity)
                 return await self._credential.get_token(SCOPE)
         except TimeoutError:
-            return QueueUnavailable(
-                f"no token for the identity ({self._identity.kind}) within "
-                f"{FETCH_TIMEOUT_S:g} s: its issuer does not answer",
-                code=NO_TOKEN,
-            )
+            return from_silence(self._identity, FETCH_TIMEOUT_S)
         except asyncio.CancelledError:
             # By `close` alone; an answer, since those who wait for one were not cancelled.
             return QueueUnavailable(_CLOSED)

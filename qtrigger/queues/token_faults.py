@@ -34,7 +34,10 @@ _SETTINGS = (
 
 _HINTS: Mapping[str, str] = {
     "default": "sign in (az login), or set the connection's credential",
-    "managedidentity": "is an identity assigned to this machine, and is clientId one of its own?",
+    "managedidentity": (
+        "is an identity assigned to this machine, and is clientId one of its own? Elsewhere leave "
+        "credential away to sign in as yourself (az login)"
+    ),
     "managedidentityasfederatedidentity": (
         "does the app registration have a federated credential for this machine's identity?"
     ),
@@ -51,6 +54,17 @@ def from_failure(identity: Identity, error: Exception) -> QueueError:
         return QueueUnavailable(text, code=NO_TOKEN)
     hint = _HINTS.get(identity.kind)
     return AccessDenied(f"{text}; {hint}" if hint else text)
+
+
+def from_silence(identity: Identity, after_s: float) -> QueueError:
+    """The error for an issuer of tokens that does not answer for so many seconds."""
+    text = (
+        f"no token for the identity ({identity.kind}) within {after_s:g} s: its issuer does not "
+        "answer"
+    )
+    # Only Azure's own machines have the endpoint that gives out managed identities.
+    hint = _HINTS[identity.kind] if identity.kind == "managedidentity" else ""
+    return QueueUnavailable(f"{text}; {hint}" if hint else text, code=NO_TOKEN)
 
 
 def _is_refusal(error: Exception) -> bool:

@@ -162,8 +162,11 @@ async def test_a_certificate_of_an_unknown_authority_names_the_cure(certificate:
             await queue.receive(1, 30)
 
 
-async def test_the_cure_works(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"])
+async def test_the_cure_works(
+    certificate: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, str(certificate))
     async with (
         listening(answering, tls_with(certificate)) as port,
         queue_at(f"https://localhost:{port}/acme") as queue,

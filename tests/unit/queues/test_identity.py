@@ -184,6 +184,20 @@ async def test_an_issuer_that_does_not_answer_is_given_ten_seconds(
     assert clock.monotonic() == 10
 
 
+async def test_where_no_machine_can_have_an_identity_the_way_out_is_named(
+    clock: ManualClock, issuer: Issuer
+) -> None:
+    issuer.takes_s = 3600
+
+    async def build(_: Identity) -> Issuer:
+        return issuer
+
+    tokens = IdentityTokens(Identity(kind="managedidentity"), clock, build=build)
+
+    with pytest.raises(QueueUnavailable, match="leave credential away to sign in as yourself"):
+        await clock.run(tokens.get())
+
+
 async def test_a_refusal_is_denied_and_a_hiccup_is_not(
     tokens: IdentityTokens, issuer: Issuer
 ) -> None:
