@@ -49,6 +49,7 @@ class Account:
         """The account as a person reads it."""
         done = ", ".join(f"{count} {what}" for what, count in sorted(self.done_to_it.items()))
         why = ", ".join(f"{count} {what}" for what, count in sorted(self.twice.items()))
+        hidden = f"{self.longest_hidden_s:>7.1f} s at most (limit {self.hidden_limit_s:.1f} s)"
         lines = [
             f"done to it:  {done}",
             f"sent         {self.sent:>7,}",
@@ -58,7 +59,7 @@ class Account:
             f"still there  {len(self.left):>7,}   {_some(self.left)}",
             f"twice        {sum(self.twice.values()):>7,}   {why or 'none'}",
             f"unexplained  {len(self.unexplained):>7,}   {_some(self.unexplained)}",
-            f"hidden       {self.longest_hidden_s:>7.1f} s at most (limit {self.hidden_limit_s:.1f} s)",
+            f"hidden       {hidden}",
         ]
         if self.odd_exits:
             lines.append(f"hosts ended with {self.odd_exits}")
