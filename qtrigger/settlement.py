@@ -212,9 +212,9 @@ class Settlement:
                 await request()
             except QueueUnavailable as error:
                 left_s = lease.expires_at - self._clock.monotonic()
-                if left_s <= pause_s:
+                if left_s <= FIRST_PAUSE_S:
                     raise
-                # However long a pause the service wishes, there is one more try in time.
+                # However long the pause, and the one the service wishes, a try is left in time.
                 await self._clock.sleep(min(max(pause_s, error.retry_after_s or 0.0), left_s / 2))
                 repeated = True
             except LeaseLostError as error:

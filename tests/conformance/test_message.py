@@ -195,3 +195,31 @@ async def test_messages_of_a_batch_run_at_once_and_end_in_any_order() -> None:
     gates[b"b"].set()
     await bench.stop()
     assert bench.left() == []
+
+
+async def test_a_settlement_is_tried_for_as_long_as_the_lease_lasts() -> None:
+    bench = Bench(lease_s=10.0)
+    bench.service.fail("delete", BUSY, times=None)
+    await bench.start("a")
+    await bench.clock.advance(8.5)
+    bench.service.mend()
+
+    await bench.clock.advance(100.0)
+
+    assert (bench.bodies, bench.left()) == ([b"a"], [])
+    assert bench.probe.of(SettlementFailed) == []
+    assert bench.service.requests["delete"] <= 10
+    await bench.stop()
+
+
+async def test_a_settlement_that_never_succeeds_has_an_end_and_is_told() -> None:
+    bench = Bench(lease_s=600.0)
+    bench.service.fail("delete", BUSY, times=None)
+    await bench.start("a")
+
+    await bench.clock.advance(599.9)
+
+    assert len(bench.probe.of(SettlementFailed)) == 1
+    assert bench.service.requests["delete"] <= 75
+    bench.service.mend()
+    await bench.stop()
