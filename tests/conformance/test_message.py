@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from qtrigger.errors import AccessDenied, QueueError
-from qtrigger.events import InvocationFinished, MessagePoisoned, SettlementFailed
+from qtrigger.errors import AccessDenied, QueueError, QueueUnavailable
+from qtrigger.events import InvocationFinished, LeaseEnded, MessagePoisoned, SettlementFailed
 from qtrigger.invocation import Outcome, Output, OutputItem, Succeeded, TriggerMessage
 from qtrigger.project.model import QueueOptions
 from tests.conformance.answers import BUSY, GONE, name_of
@@ -222,4 +222,19 @@ async def test_a_settlement_that_never_succeeds_has_an_end_and_is_told() -> None
     assert len(bench.probe.of(SettlementFailed)) == 1
     assert bench.service.requests["delete"] <= 75
     bench.service.mend()
+    await bench.stop()
+
+
+async def test_a_release_whose_answer_is_lost_is_a_release() -> None:
+    bench = Bench(fail)
+    lost = QueueUnavailable("no answer", code="BrokenOff")
+    bench.service.fail("update", lost, carried_out=True)
+    await bench.start("a")
+
+    await bench.clock.advance(10.0)
+
+    told = {each.dequeue_count: each.disposition for each in bench.probe.of(InvocationFinished)}
+    assert told == {1: "retried", 2: "retried", 3: "retried", 4: "retried", 5: "poisoned"}
+    assert bench.probe.of(LeaseEnded) == []
+    assert (len(bench.bodies), bench.left("orders-poison")) == (5, ["a"])
     await bench.stop()
