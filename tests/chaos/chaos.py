@@ -21,7 +21,7 @@ from qtrigger.clock import SystemClock
 from qtrigger.queues.emulator.server import BuiltinEmulator
 from qtrigger.queues.memory import MemoryQueueService
 from tests.chaos import project
-from tests.chaos.account import Account, settle_account
+from tests.chaos.account import Account, Kill, settle_account
 from tests.chaos.hosts import Hosts
 from tests.faults.proxy import Answer, Drop, Fault, FaultProxy, Hang, Lose, Reset, Slow
 
@@ -65,6 +65,7 @@ class Chaos:
         self.sent: dict[str, str] = {}
         self.longest_hidden_s = 0.0
         self.done: Counter[str] = Counter()
+        self.outages: list[tuple[float, float]] = []
         self._service = service
         self._proxy = proxy
         self._hosts = hosts
@@ -137,9 +138,11 @@ class Chaos:
             case "stop":
                 return await self._hosts.stop_one(self._random)
             case "away":
+                began = time.time()
                 await self._proxy.down()
                 await asyncio.sleep(self._random.uniform(0.2, 2.0))
                 await self._proxy.up()
+                self.outages.append((began, time.time()))
             case _:
                 chance = self._random.choice((0.2, 0.5, 1.0))
                 self._proxy.script(self._random.choice(FAULTS), chance=chance)
@@ -149,8 +152,10 @@ class Chaos:
 
     async def _up_again(self) -> None:
         self._proxy.mend()
+        began = time.time()
         await self._proxy.down()
         await self._proxy.up()
+        self.outages.append((began, time.time()))
 
     async def _drained(self) -> None:
         end = time.monotonic() + DRAIN_LIMIT_S
@@ -175,13 +180,16 @@ async def run(for_s: float, seed: int, root: Path) -> Account:
         struck = {path.rpartition("/")[2] for path in proxy.struck_paths}
         faults = sum(proxy.struck.values())
     await emulator.stop()
+    notes = project.read_notes(root / "notes.txt")
+    ends = [Kill(pid, at, by_itself=True) for pid, at in notes.ended_workers()]
     account = settle_account(
         chaos.sent,
-        project.read_notes(root / "notes.txt")[1],
+        notes.done,
         _texts(service, project.POISON),
         _texts(service, project.QUEUE),
-        hosts.kills,
+        hosts.kills + ends,
         struck,
+        chaos.outages,
     )
     account.longest_hidden_s = chaos.longest_hidden_s
     account.hidden_limit_s = HIDDEN_LIMIT_S

@@ -69,21 +69,23 @@ class Hosts:
         workers = children(random.choice(self._running).pid)
         return bool(workers) and self._kill(random.choice(workers))
 
-    def kill_host(self, random: Random) -> bool:
+    def kill_host(self, random: Random, *, replace: bool = True) -> bool:
         """Kill one host, and start another in its place."""
         host = random.choice(self._running)
         self.seen_workers.update(children(host.pid))
         self._kill(host.pid)
         host.wait()
         self._running.remove(host)
-        self.start()
+        if replace:
+            self.start()
         return True
 
-    async def stop_one(self, random: Random) -> bool:
+    async def stop_one(self, random: Random, *, replace: bool = True) -> bool:
         """Ask one host to stop as a service manager does, and start another in its place."""
         host = random.choice(self._running)
         self._running.remove(host)
-        self.start()
+        if replace:
+            self.start()
         await self._stop(host)
         return True
 

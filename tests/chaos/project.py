@@ -7,7 +7,7 @@ and one when it has done its work, with the processes it ran in.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
@@ -28,6 +28,8 @@ KINDS = {
     "leaks": 3,
     "forks": 2,
 }
+
+ALWAYS_FAILS = "raises-"
 
 CODE = """
 import os
@@ -116,17 +118,39 @@ def draw_text(random: Random, number: int) -> str:
     return f"{kind}-{number}"
 
 
-def read_notes(path: Path) -> tuple[dict[str, int], dict[str, list[Run]]]:
-    """How often each message's run began, and the runs that did their work, by text."""
-    begun: dict[str, int] = {}
-    open_runs: dict[tuple[str, int], float] = {}
-    done: dict[str, list[Run]] = {}
+@dataclass(slots=True)
+class Notes:
+    """What the functions noted: runs that did their work, by text, and those that did not.
+
+    `unfinished` are text, worker and the moment of the beginning.
+    """
+
+    done: dict[str, list[Run]] = field(default_factory=dict)
+    unfinished: list[tuple[str, int, float]] = field(default_factory=list)
+
+    def ended_workers(self) -> list[tuple[int, float]]:
+        """The workers that a function ended, and about when."""
+        waits = {"exits_once": 0.0, "hangs_once": FUNCTION_TIMEOUT_S}
+        return [
+            (worker, began + waits[kind])
+            for text, worker, began in self.unfinished
+            if (kind := text.partition("-")[0]) in waits
+        ]
+
+
+def read_notes(path: Path) -> Notes:
+    """Read what was noted so far."""
+    begun: dict[tuple[str, int], float] = {}
+    notes = Notes()
     for line in path.read_text().splitlines() if path.exists() else ():
         word, text, worker, host, at = line.split(" ")
+        key = (text, int(worker))
         if word == "began":
-            begun[text] = begun.get(text, 0) + 1
-            open_runs[text, int(worker)] = float(at)
+            if key in begun:
+                notes.unfinished.append((*key, begun[key]))
+            begun[key] = float(at)
         else:
-            began = open_runs.pop((text, int(worker)))
-            done.setdefault(text, []).append(Run(text, int(worker), int(host), began, float(at)))
-    return begun, done
+            run = Run(text, int(worker), int(host), begun.pop(key), float(at))
+            notes.done.setdefault(text, []).append(run)
+    notes.unfinished += [(*key, began) for key, began in begun.items()]
+    return notes

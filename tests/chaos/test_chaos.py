@@ -19,6 +19,17 @@ async def test_a_short_chaos_balances(tmp_path: Path) -> None:
     assert account.sent > 200
 
 
+def test_an_outage_explains_a_second_run_and_one_long_past_does_not() -> None:
+    runs = [
+        Run(text="a", worker=1, host=2, began=10.0, ended=11.0),
+        Run(text="a", worker=3, host=4, began=15.0, ended=16.0),
+    ]
+
+    for outage, unexplained in (((10.5, 13.0), []), ((2.0, 4.0), ["a"])):
+        account = settle_account({"a": "1"}, {"a": runs}, (), (), [], (), [outage])
+        assert account.unexplained == unexplained
+
+
 def test_an_account_tells_lost_from_left_and_poisoned() -> None:
     run_once = Run(text="a", worker=1, host=2, began=0.0, ended=1.0)
     account = settle_account(
@@ -36,6 +47,7 @@ def test_an_account_tells_lost_from_left_and_poisoned() -> None:
         ([Kill(1, 0.5)], (), "in flight at the kill of their worker"),
         ([Kill(2, 1.5)], (), "in flight at the kill of their host"),
         ([Kill(9, 0.5)], ("1",), "whose renewal or delete met a fault"),
+        ([Kill(1, 1.5, by_itself=True)], (), "in flight beside a function that ended their worker"),
         ([Kill(1, 90.0)], (), ""),
     ],
 )

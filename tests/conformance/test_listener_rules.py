@@ -3,10 +3,11 @@
 Where each theme stands:
 
 - options: ranges and spellings in `unit/project/test_host_json`; their effect here
-- polling and its back-off: `test_polling`; the arithmetic in `unit/test_backoff`, slots and
-  thresholds in `unit/test_listener`
+- polling: `test_polling`; slots and thresholds in `unit/test_listener`
+- the back-off and wake-ups: `test_waits`; the arithmetic in `unit/test_backoff`
 - one message from receipt to its end: `test_message`; the table of dispositions in
-  `unit/test_decide`, renewals also in `unit/test_lease`
+  `unit/test_decide`
+- its lease: `test_renewals`; more in `unit/test_lease`
 - poison queues: `test_poison`; names in `unit/project/test_queue_names`
 - stopping: `test_stopping`; the ladder of a whole host in `unit/test_host`
 - metadata and outputs: `test_data_and_outputs`; the values of metadata in

@@ -9,35 +9,14 @@ from dataclasses import replace
 
 import pytest
 
-from qtrigger.errors import AccessDenied, LeaseLostError, QueueError, QueueMissing, QueueUnavailable
+from qtrigger.errors import AccessDenied, QueueError, QueueUnavailable
 from qtrigger.events import InvocationFinished, LeaseEnded, MessagePoisoned, SettlementFailed
-from qtrigger.invocation import LeaseLost, Outcome, Output, OutputItem, Succeeded, TriggerMessage
+from qtrigger.invocation import Outcome, Output, OutputItem, Succeeded, TriggerMessage
 from qtrigger.project.model import QueueOptions
+from tests.conformance.answers import BUSY, GONE, name_of
 from tests.unit.harness import PLAIN, Bench, fail, output
 
-GONE: list[QueueError] = [
-    LeaseLostError("taken", status=400, code="PopReceiptMismatch"),
-    LeaseLostError("gone", status=404, code="MessageNotFound"),
-    QueueMissing("no queue", status=404, code="QueueNotFound"),
-    QueueMissing("going", status=409, code="QueueBeingDeleted"),
-]
 EVERY_SECOND = replace(PLAIN, max_polling_interval_s=1.0)
-BUSY = QueueUnavailable("busy", status=503, code="ServerBusy")
-
-
-def code_of(error: object) -> str:
-    return error.code if isinstance(error, QueueError) else str(error)
-
-
-def running_for(seconds: float) -> Bench:
-    """A bench whose function takes that long."""
-
-    async def body(_message: TriggerMessage) -> Outcome:
-        await bench.clock.sleep(seconds)
-        return Succeeded()
-
-    bench = Bench(body)
-    return bench
 
 
 async def redelivered(bench: Bench, times: int) -> None:
@@ -99,85 +78,7 @@ async def test_any_bytes_are_delivered_as_they_are(body: bytes) -> None:
     await bench.stop()
 
 
-async def test_a_lease_is_renewed_every_five_minutes_for_ten_minutes_more() -> None:
-    bench = running_for(1000.0)
-    await bench.start("a")
-
-    for renewal in (1, 2, 3):
-        await bench.clock.advance(300.0)
-        (held,) = bench.service.peek_all("orders")
-        assert (held.next_visible - held.inserted).total_seconds() == 300.0 * renewal + 600.0
-
-    await bench.clock.advance(200.0)
-    assert bench.service.times("update") == [300.0, 600.0, 900.0]
-    assert (bench.bodies, bench.left()) == ([b"a"], [])
-    await bench.stop()
-
-
-async def test_each_renewal_uses_the_receipt_of_the_one_before_for_a_whole_day() -> None:
-    bench = running_for(86_400.0)
-    await bench.start("a")
-    receipts: set[str] = set()
-
-    for _ in range(288):
-        await bench.clock.advance(300.0)
-        receipts.update(each.pop_receipt for each in bench.service.peek_all("orders"))
-
-    assert len(receipts) == len(bench.service.times("update")) == 287
-    assert (bench.bodies, bench.left()) == ([b"a"], [])
-    assert bench.probe.of(LeaseEnded) == []
-    await bench.stop()
-
-
-async def test_a_failed_renewal_halves_the_wait_down_to_a_minute_and_a_success_ends_that() -> None:
-    bench = running_for(2000.0)
-    bench.service.fail("update", BUSY, times=3)
-    await bench.start("a")
-
-    await bench.clock.advance(1000.0)
-
-    assert bench.service.times("update") == [300.0, 450.0, 525.0, 585.0, 885.0]
-    await bench.stop()
-
-
-@pytest.mark.parametrize("error", GONE, ids=code_of)
-async def test_a_renewal_that_finds_the_message_gone_ends_the_renewals_and_settles_nothing(
-    error: QueueError,
-) -> None:
-    bench = running_for(1000.0)
-    bench.service.fail("update", error)
-    await bench.start("a")
-
-    await bench.clock.advance(1001.0)
-
-    assert bench.service.times("update")[:1] == [300.0]
-    first = bench.probe.of(InvocationFinished)[0]
-    assert (first.outcome, first.disposition) == (LeaseLost(), "dropped")
-    assert bench.service.requests["delete"] == 0
-    bench.listener.stop_polling()
-    await bench.stop()
-
-
-async def test_a_lease_that_ran_out_unrenewed_lets_another_take_the_message_and_harms_nobody() -> (
-    None
-):
-    bench = running_for(900.0)
-    bench.service.fail("update", BUSY, times=None)
-    await bench.start("a")
-    await bench.clock.advance(601.0)
-    await bench.queue.receive(1, 5000.0)
-
-    await bench.clock.advance(400.0)
-
-    (taken,) = bench.service.peek_all("orders")
-    assert taken.dequeue_count == 2
-    assert bench.service.counts("orders").visible == 0
-    assert bench.probe.of(SettlementFailed) == []
-    bench.service.mend()
-    await bench.stop()
-
-
-@pytest.mark.parametrize("error", GONE, ids=code_of)
+@pytest.mark.parametrize("error", GONE, ids=name_of)
 @pytest.mark.parametrize(("verb", "body"), [("delete", Bench.succeed), ("update", fail)])
 async def test_a_settlement_of_a_message_that_is_gone_is_no_error(
     error: QueueError, verb: str, body: Callable[[TriggerMessage], object]
@@ -294,3 +195,46 @@ async def test_messages_of_a_batch_run_at_once_and_end_in_any_order() -> None:
     gates[b"b"].set()
     await bench.stop()
     assert bench.left() == []
+
+
+async def test_a_settlement_is_tried_for_as_long_as_the_lease_lasts() -> None:
+    bench = Bench(lease_s=10.0)
+    bench.service.fail("delete", BUSY, times=None)
+    await bench.start("a")
+    await bench.clock.advance(8.5)
+    bench.service.mend()
+
+    await bench.clock.advance(100.0)
+
+    assert (bench.bodies, bench.left()) == ([b"a"], [])
+    assert bench.probe.of(SettlementFailed) == []
+    assert bench.service.requests["delete"] <= 10
+    await bench.stop()
+
+
+async def test_a_settlement_that_never_succeeds_has_an_end_and_is_told() -> None:
+    bench = Bench(lease_s=600.0)
+    bench.service.fail("delete", BUSY, times=None)
+    await bench.start("a")
+
+    await bench.clock.advance(599.9)
+
+    assert len(bench.probe.of(SettlementFailed)) == 1
+    assert bench.service.requests["delete"] <= 75
+    bench.service.mend()
+    await bench.stop()
+
+
+async def test_a_release_whose_answer_is_lost_is_a_release() -> None:
+    bench = Bench(fail)
+    lost = QueueUnavailable("no answer", code="BrokenOff")
+    bench.service.fail("update", lost, carried_out=True)
+    await bench.start("a")
+
+    await bench.clock.advance(10.0)
+
+    told = {each.dequeue_count: each.disposition for each in bench.probe.of(InvocationFinished)}
+    assert told == {1: "retried", 2: "retried", 3: "retried", 4: "retried", 5: "poisoned"}
+    assert bench.probe.of(LeaseEnded) == []
+    assert (len(bench.bodies), bench.left("orders-poison")) == (5, ["a"])
+    await bench.stop()

@@ -10,10 +10,10 @@ import pytest
 from qtrigger.errors import AccessDenied, LeaseLostError, QueueUnavailable
 from qtrigger.events import MessagePoisoned, QueueStateChanged, SettlementFailed
 from qtrigger.project.model import QueueOptions
+from tests.conformance.answers import BUSY
 from tests.unit.harness import PLAIN, Bench, fail
 
 ONCE = replace(PLAIN, max_dequeue_count=1)
-BUSY = QueueUnavailable("busy", status=503, code="ServerBusy")
 
 
 async def test_the_copy_is_made_before_the_original_is_deleted() -> None:

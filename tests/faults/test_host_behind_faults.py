@@ -22,6 +22,7 @@ from qtrigger.events import QueueStateChanged
 from qtrigger.host import Host
 from qtrigger.project.model import HostConfig, Project, QueueOptions
 from qtrigger.queues.account import emulator_account
+from qtrigger.queues.azurite_process import AzuriteProcess
 from qtrigger.queues.emulator.server import BuiltinEmulator
 from qtrigger.queues.memory import MemoryQueueService
 from qtrigger.queues.rest import RestQueueService
@@ -66,8 +67,9 @@ def name_of(fault: Fault) -> str:
 class House:
     """A host behind a proxy, on an account whose queues the test can see into."""
 
-    def __init__(self, proxy: FaultProxy) -> None:
+    def __init__(self, proxy: FaultProxy, *, queue: str = "orders") -> None:
         self.proxy = proxy
+        self.queue = queue
         self.probe = Probe()
         self.runs: Counter[str] = Counter()
         self.done: Counter[str] = Counter()
@@ -104,7 +106,7 @@ class House:
         account = emulator_account(self.proxy.port)
         function = replace(
             definition(
-                "charge", "orders", options=OPTIONS, outputs=(output("$return", "receipts"),)
+                "charge", self.queue, options=OPTIONS, outputs=(output("$return", "receipts"),)
             ),
             bindings=BINDINGS,
         )
@@ -241,6 +243,31 @@ async def test_a_fifth_of_all_requests_answered_busy_loses_nothing_and_floods_no
         told = [each.state for each in house.probe.of(QueueStateChanged)]
         assert all(a != b for a, b in pairwise(told)), told
         assert house.proxy.struck["delete"] > 10
+
+
+async def test_azurite_behind_faults_loses_nothing(azurite: AzuriteProcess) -> None:
+    messages = [f"plain-{n}" for n in range(60)] + ["never-1", "once-1", "slow-1"]
+    direct = RestQueueService(emulator_account(azurite.port), CLOCK)
+    queue, poison = direct.queue("behind-faults"), direct.queue("behind-faults-poison")
+    await queue.create()
+    for text in messages:
+        await queue.send(text)
+    async with FaultProxy(azurite.port, seed=3) as proxy:
+        house = House(proxy, queue=queue.name)
+        for fault in FAULTS[:5]:
+            proxy.script(fault, chance=0.05)
+        proxy.script(Answer(503, "ServerBusy"), chance=0.1)
+        await house.start()
+        async with CLOCK.timeout(LIMIT_S):
+            while await queue.approximate_count():
+                await CLOCK.sleep(0.1)
+        assert await house.stop() == 0
+
+    poisoned = {message.text for message in await poison.receive(32, 60.0)}
+    await direct.close()
+    assert "never-1" in poisoned
+    assert set(house.done) | poisoned == set(messages)
+    assert proxy.struck.total() > 10
 
 
 async def test_a_stop_during_an_outage_has_an_end_and_loses_nothing() -> None:
