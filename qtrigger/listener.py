@@ -16,15 +16,14 @@ from typing import Protocol
 from qtrigger.backoff import PollBackoff
 from qtrigger.clock import Clock
 from qtrigger.errors import AccessDenied, QueueError, QueueMissing, QueueUnavailable
-from qtrigger.events import EventSink, PollFinished, QueueStateChanged
+from qtrigger.events import EventSink, PollFinished
 from qtrigger.lease import Lease
 from qtrigger.project.model import FunctionDefinition
+from qtrigger.queue_state import MISSING, OK, QueueState
 from qtrigger.queues.client import QueueClient, QueueMessage
 
 # While polls fail, wake-ups hasten them to one in this time at most.
 FAULT_PAUSE_S = 1.0
-
-UNKNOWN, OK, MISSING, UNAVAILABLE, FAILING = "unknown", "ok", "missing", "unavailable", "failing"
 
 
 class Lifecycle(Protocol):
@@ -88,7 +87,6 @@ class Listener:
     ) -> None:
         self.function = function.name
         self.queue = queue
-        self.state = UNKNOWN
         self._options = function.options
         self._lifecycle = lifecycle
         self._backoff = backoff
@@ -102,10 +100,15 @@ class Listener:
         self._tasks: set[asyncio.Task[None]] = set()
         self._woken = asyncio.Event()
         self._message_moved = asyncio.Event()
-        self._told_cause = ""
+        self._state = QueueState(function.name, queue.name, sink)
         self.stranded = 0
         self.polled = asyncio.Event()
         self.active_at = clock.monotonic()
+
+    @property
+    def state(self) -> str:
+        """What is known of the queue; see `queue_state`."""
+        return self._state.now
 
     @property
     def running(self) -> int:
@@ -171,17 +174,19 @@ class Listener:
         except QueueUnavailable as error:
             self._exists = False
             wait_s = max(self._idle_wait(), error.retry_after_s or 0.0)
-            self._tell(UNAVAILABLE, error, "Polling goes on by itself.", wait_s)
+            self._state.unavailable(error, wait_s)
             return _Wait(wait_s, min(max(FAULT_PAUSE_S, error.retry_after_s or 0.0), wait_s))
         except QueueError as error:
             self._exists = False
             wait_s = self._backoff.give_up()
             hint = "Grant the right; polling goes on." if isinstance(error, AccessDenied) else ""
-            self._tell(FAILING, error, hint, wait_s)
+            self._state.failing(error, hint, wait_s)
             return _Wait(wait_s, wait_s)
+        if self._stopped.is_set() and not self._exists:
+            return _Wait(0.0)  # the question was dropped unanswered: nothing is known
         if not self._exists:
             return _Wait(self._nothing_there())
-        self._tell(OK, None, "", 0.0)
+        self._state.ok()
         return None if found else _Wait(self._idle_wait())
 
     async def _unless_stopped(self, asking: Coroutine[object, object, bool]) -> bool:
@@ -265,31 +270,9 @@ class Listener:
     def _nothing_there(self) -> float:
         self._exists = False
         wait_s = self._idle_wait()
-        cause = f"queue {self.queue.name!r} does not exist yet"
-        hint = "It is picked up as soon as something creates it."
-        self._tell(MISSING, cause, hint, wait_s)
+        self._state.missing(wait_s)
         return wait_s
 
     def _idle_wait(self) -> float:
         found, self._found_since_wait = self._found_since_wait, False
         return self._backoff.next(found=found)
-
-    def _tell(self, state: str, cause: QueueError | str | None, hint: str, wait_s: float) -> None:
-        """Emit a change of state or of its cause, and stay silent otherwise."""
-        text = str(cause or "")
-        kind = f"{cause.status} {cause.code}" if isinstance(cause, QueueError) else text
-        changed = (state, kind) != (self.state, self._told_cause)
-        silent = not changed or (state == OK and self.state == UNKNOWN)
-        self.state, self._told_cause = state, kind
-        if silent:
-            return
-        self._sink.emit(
-            QueueStateChanged(
-                function=self.function,
-                queue=self.queue.name,
-                state=state,
-                message=text,
-                hint=hint,
-                next_try_s=wait_s,
-            )
-        )
