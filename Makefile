@@ -5,7 +5,10 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 BIN := .venv/bin
 STAMP := .venv/.ready
 
-.PHONY: help setup demo test unit check fmt lint types imports clean
+MINUTES ?= 3
+SEED ?= 1
+
+.PHONY: help setup demo test unit chaos check fmt lint types imports clean
 
 help:  ## Show what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -35,6 +38,9 @@ test: $(STAMP)  ## Run every test
 
 unit: $(STAMP)  ## Run the quick tests alone
 	@$(BIN)/python -m pytest -q tests/unit
+
+chaos: $(STAMP)  ## Kill and starve hosts, then account for every message (MINUTES=3 SEED=1)
+	@$(BIN)/python -m tests.chaos.chaos --minutes $(MINUTES) --seed $(SEED)
 
 fmt: $(STAMP)  ## Format the code
 	@$(BIN)/ruff format .

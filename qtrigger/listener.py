@@ -10,17 +10,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from typing import Protocol
 
 from qtrigger.backoff import PollBackoff
 from qtrigger.clock import Clock
 from qtrigger.errors import AccessDenied, QueueError, QueueMissing, QueueUnavailable
-from qtrigger.events import EventSink, PollFinished, QueueStateChanged
+from qtrigger.events import EventSink, PollFinished
 from qtrigger.lease import Lease
 from qtrigger.project.model import FunctionDefinition
+from qtrigger.queue_state import MISSING, OK, QueueState
 from qtrigger.queues.client import QueueClient, QueueMessage
 
-UNKNOWN, OK, MISSING, UNAVAILABLE, FAILING = "unknown", "ok", "missing", "unavailable", "failing"
+# While polls fail, wake-ups hasten them to one in this time at most.
+FAULT_PAUSE_S = 1.0
 
 
 class Lifecycle(Protocol):
@@ -55,6 +58,14 @@ class _Slot:
             self._freed()
 
 
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    """The time to the next poll; no wake-up ends its first `held_s` seconds, only a stop does."""
+
+    s: float
+    held_s: float = 0.0
+
+
 class Listener:
     """Polls one function's queue and starts what it finds.
 
@@ -76,7 +87,6 @@ class Listener:
     ) -> None:
         self.function = function.name
         self.queue = queue
-        self.state = UNKNOWN
         self._options = function.options
         self._lifecycle = lifecycle
         self._backoff = backoff
@@ -90,10 +100,15 @@ class Listener:
         self._tasks: set[asyncio.Task[None]] = set()
         self._woken = asyncio.Event()
         self._message_moved = asyncio.Event()
-        self._told_cause = ""
+        self._state = QueueState(function.name, queue.name, sink)
         self.stranded = 0
         self.polled = asyncio.Event()
         self.active_at = clock.monotonic()
+
+    @property
+    def state(self) -> str:
+        """What is known of the queue; see `queue_state`."""
+        return self._state.now
 
     @property
     def running(self) -> int:
@@ -125,13 +140,15 @@ class Listener:
         while not self._stopped.is_set():
             # A wake-up that comes while a poll is under way ends the wait after it.
             self._woken.clear()
-            wait_s = await self._poll()
+            wait = await self._poll()
             self.polled.set()
             self._changed()
-            if wait_s is None:
+            if wait is None:
                 await self._wait_for_room()
             else:
-                await self._clock.wait(self._woken, wait_s)
+                if wait.held_s:
+                    await self._clock.wait(self._stopped, wait.held_s)
+                await self._clock.wait(self._woken, wait.s - wait.held_s)
 
     async def settled(self) -> None:
         """Wait until every message taken so far has reached its end."""
@@ -146,29 +163,31 @@ class Listener:
         for task in self._tasks:
             task.cancel()
 
-    async def _poll(self) -> float | None:
+    async def _poll(self) -> _Wait | None:
         """Ask once. Return the wait before the next poll, or None when messages were found."""
         try:
             if not self._exists:
                 self._exists = await self._unless_stopped(self.queue.exists())
             found = await self._receive() if self._exists and not self._stopped.is_set() else 0
         except QueueMissing:
-            return self._nothing_there()
+            return _Wait(self._nothing_there())
         except QueueUnavailable as error:
             self._exists = False
             wait_s = max(self._idle_wait(), error.retry_after_s or 0.0)
-            self._tell(UNAVAILABLE, error, "Polling goes on by itself.", wait_s)
-            return wait_s
+            self._state.unavailable(error, wait_s)
+            return _Wait(wait_s, min(max(FAULT_PAUSE_S, error.retry_after_s or 0.0), wait_s))
         except QueueError as error:
             self._exists = False
             wait_s = self._backoff.give_up()
             hint = "Grant the right; polling goes on." if isinstance(error, AccessDenied) else ""
-            self._tell(FAILING, error, hint, wait_s)
-            return wait_s
+            self._state.failing(error, hint, wait_s)
+            return _Wait(wait_s, wait_s)
+        if self._stopped.is_set() and not self._exists:
+            return _Wait(0.0)  # the question was dropped unanswered: nothing is known
         if not self._exists:
-            return self._nothing_there()
-        self._tell(OK, None, "", 0.0)
-        return None if found else self._idle_wait()
+            return _Wait(self._nothing_there())
+        self._state.ok()
+        return None if found else _Wait(self._idle_wait())
 
     async def _unless_stopped(self, asking: Coroutine[object, object, bool]) -> bool:
         """Await a question that takes nothing from the queue; a stop ends it unanswered.
@@ -251,31 +270,9 @@ class Listener:
     def _nothing_there(self) -> float:
         self._exists = False
         wait_s = self._idle_wait()
-        cause = f"queue {self.queue.name!r} does not exist yet"
-        hint = "It is picked up as soon as something creates it."
-        self._tell(MISSING, cause, hint, wait_s)
+        self._state.missing(wait_s)
         return wait_s
 
     def _idle_wait(self) -> float:
         found, self._found_since_wait = self._found_since_wait, False
         return self._backoff.next(found=found)
-
-    def _tell(self, state: str, cause: QueueError | str | None, hint: str, wait_s: float) -> None:
-        """Emit a change of state or of its cause, and stay silent otherwise."""
-        text = str(cause or "")
-        kind = f"{cause.status} {cause.code}" if isinstance(cause, QueueError) else text
-        changed = (state, kind) != (self.state, self._told_cause)
-        silent = not changed or (state == OK and self.state == UNKNOWN)
-        self.state, self._told_cause = state, kind
-        if silent:
-            return
-        self._sink.emit(
-            QueueStateChanged(
-                function=self.function,
-                queue=self.queue.name,
-                state=state,
-                message=text,
-                hint=hint,
-                next_try_s=wait_s,
-            )
-        )

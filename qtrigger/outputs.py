@@ -118,9 +118,7 @@ def _check_times(item: OutputItem) -> None:
     if delay_s is not None and not 0 <= delay_s <= MAX_DELAY_S:
         raise OutputError(f"its delay is {delay_s} s; from 0 s to 7 days can be had")
     if ttl_s is not None and not (ttl_s == NEVER_EXPIRES_S or 1 <= ttl_s < math.inf):
-        raise OutputError(
-            f"its time to live is {ttl_s} s; -1 (for ever) or 1 s and more can be had"
-        )
+        raise OutputError(f"its time to live is {ttl_s} s; -1 (for ever) or from 1 s can be had")
 
 
 async def _put(message: _Ready) -> None:

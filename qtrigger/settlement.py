@@ -161,7 +161,7 @@ class Settlement:
                 case Ack():
                     await self._persist(lease.delete, lease)
                 case Retry(after_s=after_s) | Release(after_s=after_s):
-                    await self._persist(lambda: lease.release(after_s), lease)
+                    await self._persist(lambda: lease.release(after_s), lease, releases=True)
                 case Poison():
                     copied = await self._copy_to_poison(lease)
                     await self._remove_original(lease, copied=copied)
@@ -204,7 +204,9 @@ class Settlement:
         if len(self._copied) > REMEMBERED_COPIES:
             self._copied.pop(next(iter(self._copied)))
 
-    async def _persist(self, request: Callable[[], Awaitable[None]], lease: Lease) -> None:
+    async def _persist(
+        self, request: Callable[[], Awaitable[None]], lease: Lease, *, releases: bool = False
+    ) -> None:
         """Repeat a request through passing faults, for as long as the message stays ours."""
         repeated = False
         for pause_s in doubling(FIRST_PAUSE_S, LONGEST_PAUSE_S):
@@ -212,14 +214,15 @@ class Settlement:
                 await request()
             except QueueUnavailable as error:
                 left_s = lease.expires_at - self._clock.monotonic()
-                if left_s <= pause_s:
+                if left_s <= FIRST_PAUSE_S:
                     raise
-                # However long a pause the service wishes, there is one more try in time.
+                # However long the pause, and the one the service wishes, a try is left in time.
                 await self._clock.sleep(min(max(pause_s, error.retry_after_s or 0.0), left_s / 2))
                 repeated = True
             except LeaseLostError as error:
-                if repeated and error.status == NOT_FOUND:
-                    # The request before was carried out after all, and only its answer was lost.
+                if repeated and (releases or error.status == NOT_FOUND):
+                    # The request before was carried out after all, and only its answer was lost;
+                    # a message that was released may be with the next already.
                     return
                 raise
             else:

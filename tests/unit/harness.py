@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from random import Random
+from typing import TypeVar
 
 from qtrigger.assembly import Assembly
 from qtrigger.invocation import (
@@ -35,6 +36,7 @@ ACCOUNT = Account(name="memory", endpoint="http://memory", credential=Sas(token=
 PLAIN = QueueOptions(message_encoding="none")
 
 Body = Callable[[TriggerMessage], Awaitable[Outcome]]
+T = TypeVar("T")
 
 
 async def succeed(_message: TriggerMessage) -> Outcome:
@@ -52,6 +54,29 @@ class Steady(Random):
         return (a + b) / 2
 
 
+class RecordingService(MemoryQueueService):
+    """A memory queue that notes when each request was made."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        super().__init__(clock)
+        self.log: list[tuple[float, str, str]] = []
+        self._time = clock.monotonic
+
+    async def request(self, verb: str, queue: str, work: Callable[[], T]) -> T:
+        self.log.append((self._time(), verb, queue))
+        return await super().request(verb, queue, work)
+
+    def times(self, verb: str, queue: str = "") -> list[float]:
+        """When that verb was asked for, to the millisecond."""
+        return [
+            round(at, 3) for at, asked, name in self.log if asked == verb and queue in ("", name)
+        ]
+
+    def order(self, *verbs: str) -> list[tuple[str, str]]:
+        """Those verbs and their queues in the order in which they were asked for."""
+        return [(verb, queue) for _, verb, queue in self.log if verb in verbs]
+
+
 class Bench:
     """A function `charge` on queue `orders`; `body` is what it does with a message."""
 
@@ -65,9 +90,10 @@ class Bench:
         queue: str = "orders",
         lease_s: float = 600.0,
         outputs: tuple[QueueOutput, ...] = (),
+        random: Random | None = None,
     ) -> None:
         self.clock = ManualClock()
-        self.service = MemoryQueueService(self.clock)
+        self.service = RecordingService(self.clock)
         self.probe = Probe()
         self.body = body
         self.bodies: list[bytes] = []
@@ -82,7 +108,7 @@ class Bench:
             run=self._run,
             clock=self.clock,
             sink=self.probe,
-            random=Steady(),
+            random=random or Steady(),
             changed=lambda: None,
         )
         self.listener: Listener = self.assembly.listener(self.function)
@@ -149,4 +175,4 @@ def output(name: str, queue: str) -> QueueOutput:
     return QueueOutput(name=name, queue=queue, connection="Storage", account=ACCOUNT)
 
 
-__all__ = ["Bench", "Body", "definition", "fail", "output", "succeed"]
+__all__ = ["Bench", "Body", "RecordingService", "definition", "fail", "output", "succeed"]

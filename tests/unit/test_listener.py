@@ -312,3 +312,4 @@ async def test_a_stop_does_not_wait_for_a_question_that_takes_nothing() -> None:
 
     assert bench.clock.monotonic() == 1.0
     assert bench.service.counts("orders").visible == 1
+    assert bench.probe.of(QueueStateChanged) == []

@@ -1,0 +1,285 @@
+"""A host whose queue service misbehaves for a while: nothing is lost, and it mends by itself.
+
+Each kind of fault strikes each verb in turn, each in front of an account of its own, while
+functions succeed, fail, outlive their leases, write outputs and poison.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from qtrigger.clock import SystemClock
+from qtrigger.events import QueueStateChanged
+from qtrigger.host import Host
+from qtrigger.project.model import HostConfig, Project, QueueOptions
+from qtrigger.queues.account import emulator_account
+from qtrigger.queues.azurite_process import AzuriteProcess
+from qtrigger.queues.emulator.server import BuiltinEmulator
+from qtrigger.queues.memory import MemoryQueueService
+from qtrigger.queues.rest import RestQueueService
+from qtrigger.queues.services import QueueServices
+from qtrigger.testing.probe import Probe
+from qtrigger.workers.inline import InlineWorker
+from tests.faults.proxy import VERBS, Answer, Drop, Fault, FaultProxy, Hang, Lose, Reset, Slow
+from tests.unit.harness import definition, output
+
+CLOCK = SystemClock()
+LEASE_S = 2.0
+REQUEST_S = 0.6
+LONGEST_POLL_WAIT_S = 0.2
+LIMIT_S = 25.0
+STRIKES = 3
+OPTIONS = QueueOptions(
+    message_encoding="none", max_polling_interval_s=LONGEST_POLL_WAIT_S, max_dequeue_count=10
+)
+TEXTS = [f"{kind}-{n}" for kind in ("plain", "slow", "once", "never") for n in range(5)]
+BINDINGS = (
+    {"type": "queueTrigger", "direction": "in", "name": "msg", "queueName": "orders"},
+    {"type": "queue", "direction": "out", "name": "$return", "queueName": "receipts"},
+)
+
+FAULTS: list[Fault] = [
+    Drop(),
+    Hang(),
+    Reset(),
+    Lose(),
+    Slow(0.3),
+    Answer(500, "InternalError"),
+    Answer(503, "ServerBusy", {"Retry-After": "1"}),
+    Answer(403, "AuthorizationPermissionMismatch"),
+    Answer(200, "", {"Content-Type": "text/html"}, b"<html>Sign in to the network</html>"),
+]
+
+
+def name_of(fault: Fault) -> str:
+    return f"{fault.status}" if isinstance(fault, Answer) else type(fault).__name__.lower()
+
+
+class House:
+    """A host behind a proxy, on an account whose queues the test can see into."""
+
+    def __init__(self, proxy: FaultProxy, *, queue: str = "orders") -> None:
+        self.proxy = proxy
+        self.queue = queue
+        self.probe = Probe()
+        self.runs: Counter[str] = Counter()
+        self.done: Counter[str] = Counter()
+        self._host = self._make()
+        self._failed: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        await self._host.start(workers=1, interpreter="this one")
+        self._failed = asyncio.ensure_future(self._host.failed())
+
+    async def stop(self, up_to_s: float = 5.0) -> int:
+        assert self._failed is not None
+        assert not self._failed.done(), self._failed
+        self._failed.cancel()
+        return await self._host.stop("test", up_to_s=up_to_s, at_once=asyncio.Event())
+
+    @property
+    def state(self) -> str:
+        (listener,) = self._host.listeners
+        return listener.state
+
+    async def work(self, msg: str) -> str:
+        """Succeed, succeed late, fail once, or fail always, by the message's first word."""
+        self.runs[msg] += 1
+        kind = msg.partition("-")[0]
+        if kind == "slow":
+            await CLOCK.sleep(LEASE_S * 0.8)
+        if kind == "never" or (kind == "once" and self.runs[msg] == 1):
+            raise ValueError(msg)
+        self.done[msg] += 1
+        return msg
+
+    def _make(self) -> Host:
+        account = emulator_account(self.proxy.port)
+        function = replace(
+            definition(
+                "charge", self.queue, options=OPTIONS, outputs=(output("$return", "receipts"),)
+            ),
+            bindings=BINDINGS,
+        )
+        project = Project(
+            root=Path("/nowhere"),
+            environment="Development",
+            host=HostConfig(lease_s=LEASE_S),
+            settings={},
+            functions=(function,),
+            failed=(),
+            problems=(),
+        )
+        return Host(
+            project,
+            services=QueueServices(
+                lambda _account: RestQueueService(account, CLOCK, timeout_s=REQUEST_S)
+            ),
+            workers=InlineWorker({"charge": self.work}, clock=CLOCK),
+            clock=CLOCK,
+            sink=self.probe,
+            random=Random(1),
+        )
+
+
+@asynccontextmanager
+async def behind_proxy() -> AsyncIterator[tuple[House, MemoryQueueService]]:
+    """A host that does not run yet, and the account behind its proxy."""
+    emulator = BuiltinEmulator(CLOCK)
+    try:
+        async with FaultProxy(await emulator.start(0)) as proxy:
+            yield House(proxy), emulator.service
+    finally:
+        await emulator.stop()
+
+
+async def until(true: Callable[[], bool], probe: Probe) -> None:
+    """Wait for an event after which it holds, within the limit."""
+    async with CLOCK.timeout(LIMIT_S):
+        while not true():
+            seen = len(probe.events)
+            await probe.wait_for(object, count=seen + 1)
+
+
+def texts(service: MemoryQueueService, queue: str) -> list[str]:
+    return [m.text for m in service.peek_all(queue)] if queue in service.names() else []
+
+
+async def put(service: MemoryQueueService, messages: list[str]) -> None:
+    await service.queue("orders").create()
+    for text in messages:
+        await service.queue("orders").send(text)
+
+
+async def through(fault: Fault, verb: str) -> None:
+    """Let `fault` strike `verb` a few times, and hold the whole account to its rules."""
+    async with behind_proxy() as (house, service):
+        await put(service, TEXTS)
+        house.proxy.script(fault, verb=verb, times=STRIKES)
+        began = CLOCK.monotonic()
+        await house.start()
+        await until(lambda: not texts(service, "orders"), house.probe)
+        took_s = CLOCK.monotonic() - began
+        assert await house.stop() == 0
+        assert house.proxy.struck[verb] >= 1
+
+        assert set(house.done) == {text for text in TEXTS if not text.startswith("never")}
+        assert set(texts(service, "orders-poison")) == {t for t in TEXTS if t.startswith("never")}
+        assert set(texts(service, "receipts")) == set(house.done)
+        check_lines(house.probe)
+        requests = sum(house.proxy.requests.values())
+        assert requests <= 25 * took_s + 3 * sum(house.runs.values()) + 20, house.proxy.requests
+
+
+def check_lines(probe: Probe) -> None:
+    """One line for each change, and no more lines than a spell has changes."""
+    told = [(each.state, each.message) for each in probe.of(QueueStateChanged)]
+    assert all(a != b for a, b in pairwise(told)), told
+    assert len(told) <= 2 * STRIKES, told
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=name_of)
+async def test_a_spell_of_faults_on_any_one_verb_loses_nothing(fault: Fault) -> None:
+    async with asyncio.TaskGroup() as group:
+        for verb in VERBS:
+            group.create_task(through(fault, verb), name=verb)
+
+
+async def test_a_service_that_is_away_at_the_start_is_served_once_it_is_there() -> None:
+    async with behind_proxy() as (house, service):
+        await put(service, ["plain-1"])
+        await house.proxy.down()
+        await house.start()
+        await house.probe.wait_for(QueueStateChanged)
+        assert house.state == "unavailable"
+
+        await house.proxy.up()
+        came_back = CLOCK.monotonic()
+        await until(lambda: not texts(service, "orders"), house.probe)
+
+        assert CLOCK.monotonic() - came_back < LONGEST_POLL_WAIT_S + REQUEST_S
+        assert [each.state for each in house.probe.of(QueueStateChanged)] == ["unavailable", "ok"]
+        await house.stop()
+
+
+@pytest.mark.parametrize("fault", [Hang(), Answer(503, "ServerBusy")], ids=name_of)
+async def test_an_outage_of_every_verb_in_the_middle_of_work_loses_nothing(fault: Fault) -> None:
+    async with behind_proxy() as (house, service):
+        await put(service, TEXTS)
+        await house.start()
+        await until(lambda: sum(house.done.values()) >= 3, house.probe)
+
+        house.proxy.script(fault)
+        await CLOCK.sleep(1.5)
+        asked = sum(house.proxy.requests.values())
+        house.proxy.mend()
+        await until(lambda: not texts(service, "orders"), house.probe)
+
+        assert asked < 200
+        assert set(house.done) | set(texts(service, "orders-poison")) == set(TEXTS)
+        assert house.state == "ok"
+        await house.stop()
+
+
+async def test_a_fifth_of_all_requests_answered_busy_loses_nothing_and_floods_no_log() -> None:
+    messages = [f"plain-{n}" for n in range(120)]
+    async with behind_proxy() as (house, service):
+        await put(service, messages)
+        house.proxy.script(Answer(503, "ServerBusy"), chance=0.2)
+        await house.start()
+        await until(lambda: not texts(service, "orders"), house.probe)
+        await house.stop()
+
+        assert set(house.done) == set(messages)
+        told = [each.state for each in house.probe.of(QueueStateChanged)]
+        assert all(a != b for a, b in pairwise(told)), told
+        assert house.proxy.struck["delete"] > 10
+
+
+async def test_azurite_behind_faults_loses_nothing(azurite: AzuriteProcess) -> None:
+    messages = [f"plain-{n}" for n in range(60)] + ["never-1", "once-1", "slow-1"]
+    direct = RestQueueService(emulator_account(azurite.port), CLOCK)
+    queue, poison = direct.queue("behind-faults"), direct.queue("behind-faults-poison")
+    await queue.create()
+    for text in messages:
+        await queue.send(text)
+    async with FaultProxy(azurite.port, seed=3) as proxy:
+        house = House(proxy, queue=queue.name)
+        for fault in FAULTS[:5]:
+            proxy.script(fault, chance=0.05)
+        proxy.script(Answer(503, "ServerBusy"), chance=0.1)
+        await house.start()
+        async with CLOCK.timeout(LIMIT_S):
+            while await queue.approximate_count():
+                await CLOCK.sleep(0.1)
+        assert await house.stop() == 0
+
+    poisoned = {message.text for message in await poison.receive(32, 60.0)}
+    await direct.close()
+    assert "never-1" in poisoned
+    assert set(house.done) | poisoned == set(messages)
+    assert proxy.struck.total() > 10
+
+
+async def test_a_stop_during_an_outage_has_an_end_and_loses_nothing() -> None:
+    async with behind_proxy() as (house, service):
+        await put(service, TEXTS)
+        await house.start()
+        await until(lambda: sum(house.done.values()) >= 3, house.probe)
+        house.proxy.script(Hang())
+        began = CLOCK.monotonic()
+
+        await house.stop(up_to_s=1.0)
+
+        assert CLOCK.monotonic() - began < 10.0
+        held = set(texts(service, "orders")) | set(texts(service, "orders-poison"))
+        assert held | set(house.done) == set(TEXTS)
