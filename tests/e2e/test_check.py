@@ -6,11 +6,14 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from azure.storage.queue import QueueSasPermissions, generate_queue_sas
 
+from qtrigger.queues.account import EMULATOR_ACCOUNT, EMULATOR_KEY
 from tests.e2e.conftest import Service
 from tests.e2e.support import ProjectFolder, qtrigger, running
 
@@ -183,3 +186,30 @@ def test_a_refused_credential_ends_with_4_and_says_which_right_is_missing(
 
     assert ended.returncode == 4
     assert "the key is not one of account 'devstoreaccount1'" in ended.stdout
+
+
+async def test_a_sas_that_may_not_read_is_refused_with_the_permission_it_lacks(
+    folder: ProjectFolder, service: Service
+) -> None:
+    folder.function("good", PLAIN)
+    queue = folder.queue("good")
+    await service.put(queue, ["x"])
+    sas = generate_queue_sas(
+        EMULATOR_ACCOUNT,
+        queue,
+        EMULATOR_KEY,
+        permission=QueueSasPermissions.from_string("p"),
+        expiry=datetime.now(UTC) + timedelta(hours=1),
+    )
+    endpoint = re.search("QueueEndpoint=[^;]+", folder.connection)
+    assert endpoint is not None
+    signed = {"AzureWebJobsStorage": f"{endpoint[0]};SharedAccessSignature={sas}"}
+
+    ended = qtrigger("check", str(folder.root), "--connect", environ={**folder.environ, **signed})
+
+    assert ended.returncode == 4
+    assert "refused to read the queue's properties" in ended.stdout
+    assert "the SAS lacks the permission r (read)" in ended.stdout
+    assert "lacks the permissions r (read) and u (update) and a (add)" in ended.stdout
+    assert "sig=" not in ended.stdout + ended.stderr
+    assert await service.texts(queue) == ["x"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import ssl
 import time
@@ -129,6 +130,22 @@ KEYS = {
 }
 
 
+def environment(
+    issuers: Issuers, home: Path, certificate: Path, keys: Mapping[str, str]
+) -> dict[str, str]:
+    """A machine with an identity endpoint and an authority of its own; `keys` are of Q."""
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "PYTHONPATH": str(REPOSITORY),
+        "SSL_CERT_FILE": str(certificate),
+        "AZURE_AUTHORITY_HOST": issuers.authority,
+        "IDENTITY_ENDPOINT": issuers.endpoint,
+        "IDENTITY_HEADER": "x",
+        **{f"Q__{key}": value for key, value in keys.items()},
+    }
+
+
 @pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS)
 @pytest.mark.parametrize("key_of_address", ["queueServiceUri", "serviceUri"])
 async def test_every_kind_of_identity_sends_ten_messages_on_one_token(
@@ -146,16 +163,7 @@ async def test_every_kind_of_identity_sends_ten_messages_on_one_token(
         key: value.format(certificate=certificate, token_file=token_file)
         for key, value in {key_of_address: address, **keys}.items()
     }
-    environ = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(tmp_path),
-        "PYTHONPATH": str(REPOSITORY),
-        "SSL_CERT_FILE": str(certificate),
-        "AZURE_AUTHORITY_HOST": issuers.authority,
-        "IDENTITY_ENDPOINT": issuers.endpoint,
-        "IDENTITY_HEADER": "x",
-        **{f"Q__{key}": value for key, value in named.items()},
-    }
+    environ = environment(issuers, tmp_path, certificate, named)
 
     ended = await asyncio.to_thread(
         lambda: qtrigger(
@@ -173,3 +181,29 @@ async def test_every_kind_of_identity_sends_ten_messages_on_one_token(
         assert asked[0]["client_id"] == CLIENT
     if "clientSecret" in keys:
         assert asked[0]["client_secret"] == SECRET
+
+
+async def test_a_look_at_an_identitys_queues_says_which_rights_it_did_not_try(
+    address: str, issuers: Issuers, tmp_path: Path, certificate: Path
+) -> None:
+    trigger = {"type": "queueTrigger", "direction": "in", "name": "msg", "queueName": "orders"}
+    (tmp_path / "host.json").write_text('{"version": "2.0"}')
+    folder = tmp_path / "functions" / "resize"
+    folder.mkdir(parents=True)
+    binding = {**trigger, "connection": "Q"}
+    (folder / "function.json").write_text(json.dumps({"bindings": [binding]}))
+    (folder / "__init__.py").write_text("def main(msg: str): pass\n")
+    keys = {"queueServiceUri": address, "credential": "managedidentity"}
+    environ = environment(issuers, tmp_path, certificate, keys)
+
+    ended = await asyncio.to_thread(
+        lambda: qtrigger("check", str(tmp_path), "--connect", environ=environ)
+    )
+
+    assert ended.returncode == 0, ended.stdout
+    assert "queue orders in devstoreaccount1 (identity (managedidentity)): does not exist" in (
+        ended.stdout
+    )
+    assert "not tried, since it changes something: get messages" in ended.stdout
+    assert "Storage Queue Data Message Processor" in ended.stdout
+    assert len(issuers.machine) == 1
