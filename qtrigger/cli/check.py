@@ -20,8 +20,15 @@ from qtrigger.project.model import Problem, Project, Severity
 from qtrigger.queues.account import Account
 from qtrigger.queues.look import Inspected
 
+EPILOG = """\b
+Examples:
+  qtrigger check
+  qtrigger check ./orders --connect --environment Production
+  qtrigger check --strict --format github
+"""
 
-@click.command(short_help="Say everything that is wrong with the project.")
+
+@click.command(epilog=EPILOG, short_help="Say everything that is wrong with the project.")
 @click.argument("project", required=False, type=click.Path())
 @wiring.environment_option
 @click.option(
@@ -48,18 +55,12 @@ def check(
     no_import: bool,
     strict: bool,
 ) -> int:
-    r"""Read PROJECT (default: the nearest folder upwards with a host.json) and say what is wrong.
+    """Read PROJECT (default: the nearest folder upwards with a host.json) and say what is wrong.
 
     The functions' code is imported in a worker of its own, as a host would.
 
     Exit codes: 0 nothing is wrong, 3 the project has errors, 4 a queue service cannot be reached
     or refuses (with --connect).
-
-    \b
-    Examples:
-      qtrigger check
-      qtrigger check ./orders --connect --environment Production
-      qtrigger check --strict --format github
     """
     root = wiring.find_root(project)
     loaded = wiring.load(root, os.environ, environment)

@@ -14,7 +14,16 @@ FILES: Final = {
 }
 
 
-@click.command(short_help="Print the JSON Schema of host.json or another file, for editors.")
+EPILOG = """\b
+Examples:
+  qtrigger schema host --out host.schema.json
+  qtrigger schema function
+"""
+
+
+@click.command(
+    epilog=EPILOG, short_help="Print the JSON Schema of host.json or another file, for editors."
+)
 @click.argument("file", type=click.Choice(list(FILES)))
 @click.option(
     "--out",
@@ -22,14 +31,9 @@ FILES: Final = {
     help="Write it into this file instead.",
 )
 def schema(file: str, out: Path | None) -> None:
-    r"""Print the JSON Schema of FILE.
+    """Print the JSON Schema of FILE.
 
     An editor uses it when the file names it: "$schema": "./host.schema.json".
-
-    \b
-    Examples:
-      qtrigger schema host --out host.schema.json
-      qtrigger schema function
     """
     from qtrigger.project import schemas
 

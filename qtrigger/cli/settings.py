@@ -20,7 +20,16 @@ HIDDEN: Final = "(hidden)"
 EMPTY: Final = "(empty)"
 
 
-@click.command(short_help="Show the configuration as it applies, and where it comes from.")
+EPILOG = """\b
+Examples:
+  qtrigger settings
+  qtrigger settings --environment Production --format json
+"""
+
+
+@click.command(
+    epilog=EPILOG, short_help="Show the configuration as it applies, and where it comes from."
+)
 @click.argument("project", required=False, type=click.Path())
 @wiring.environment_option
 @click.option(
@@ -39,14 +48,9 @@ EMPTY: Final = "(empty)"
     help="Say where each value comes from.",
 )
 def settings(project: str | None, environment: str, form: str, show_origin: bool) -> int:
-    r"""Show what applies in PROJECT (default: the nearest folder upwards with a host.json).
+    """Show what applies in PROJECT (default: the nearest folder upwards with a host.json).
 
     Values of app settings are hidden, but for a few of Azure's own that are no secret.
-
-    \b
-    Examples:
-      qtrigger settings
-      qtrigger settings --environment Production --format json
     """
     loaded = wiring.load(wiring.find_root(project), os.environ, environment)
     if form == "json":
