@@ -58,7 +58,6 @@ class Lease:
         self._renewal: asyncio.Task[None] | None = None
         self._over = False
         self.settled = False
-        self._watcher: LeaseWatcher | None = None
 
     @property
     def lost(self) -> bool:
@@ -72,9 +71,8 @@ class Lease:
 
     def keep(self, watcher: LeaseWatcher) -> None:
         """Begin to renew, and tell `watcher` how it goes."""
-        self._watcher = watcher
         age_s = self._lease_s - (self.expires_at - self._clock.monotonic())
-        self._schedule(self._pacing.next(renewed=True) - age_s)
+        self._schedule(self._pacing.next(renewed=True) - age_s, watcher)
 
     async def delete(self) -> None:
         """Remove the message for good. Raises the `QueueError` family; may be called again."""
@@ -98,35 +96,34 @@ class Lease:
         if self._timer is not None:
             self._timer.cancel()
 
-    def _schedule(self, delay_s: float) -> None:
+    def _schedule(self, delay_s: float, watcher: LeaseWatcher) -> None:
         if self._over:
             return
-        self._timer = self._clock.call_later(max(delay_s, 0.0), self._begin_renewal)
+        self._timer = self._clock.call_later(
+            max(delay_s, 0.0), lambda: self._begin_renewal(watcher)
+        )
 
-    def _begin_renewal(self) -> None:
-        self._renewal = asyncio.ensure_future(self._renew())
+    def _begin_renewal(self, watcher: LeaseWatcher) -> None:
+        self._renewal = asyncio.ensure_future(self._renew(watcher))
         self._renewal.set_name(f"renew {self.message.id}")
 
-    async def _renew(self) -> None:
+    async def _renew(self, watcher: LeaseWatcher) -> None:
         asked_at = self._clock.monotonic()
         try:
             receipt = await self._queue.update(self.message.id, self._receipt, self._lease_s)
         except (LeaseLostError, QueueMissing) as error:
             self.lost_because = str(error)
-            if self._watcher is not None:
-                self._watcher.lost(self.message, self.lost_because)
+            watcher.lost(self.message, self.lost_because)
             return
         except QueueError as error:
             # Whatever went wrong, a later try may still come in time.
-            self._schedule(self._pacing.next(renewed=False))
-            if self._watcher is not None:
-                self._watcher.not_renewed(self.message, error)
+            self._schedule(self._pacing.next(renewed=False), watcher)
+            watcher.not_renewed(self.message, error)
             return
         self._receipt = receipt.pop_receipt
         self.expires_at = asked_at + self._lease_s
-        self._schedule(self._pacing.next(renewed=True))
-        if self._watcher is not None:
-            self._watcher.renewed(self.message, self._lease_s)
+        self._schedule(self._pacing.next(renewed=True), watcher)
+        watcher.renewed(self.message, self._lease_s)
 
     async def _stop_renewing(self) -> None:
         """Cancel the next renewal and wait for one under way: its answer holds our receipt."""

@@ -209,10 +209,12 @@ class Settlement:
     ) -> None:
         """Repeat a request through passing faults, for as long as the message stays ours."""
         repeated = False
-        for pause_s in doubling(FIRST_PAUSE_S, LONGEST_PAUSE_S):
+        pauses = doubling(FIRST_PAUSE_S, LONGEST_PAUSE_S)
+        while True:
             try:
                 await request()
             except QueueUnavailable as error:
+                pause_s = next(pauses)
                 left_s = lease.expires_at - self._clock.monotonic()
                 if left_s <= FIRST_PAUSE_S:
                     raise
