@@ -38,8 +38,8 @@ def test_disabled_is_a_truth_or_names_a_setting(
 
 
 def test_a_script_file_may_lie_outside_its_folder(folder: ProjectFolder) -> None:
-    folder.function(scriptFile="../shared/run.py")
-    script = folder.write("functions/shared/run.py", "def main(msg): ...")
+    folder.function(scriptFile="../common/run.py")
+    script = folder.write("functions/common/run.py", "def main(msg): ...")
 
     assert folder.one().script_file == script
 

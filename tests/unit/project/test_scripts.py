@@ -40,11 +40,11 @@ def test_without_a_word_the_rule_finds_it(
     [
         ("main.py", "resize/main.py"),
         ("./sub/x.py", "resize/sub/x.py"),
-        ("../shared/run.py", "shared/run.py"),
+        ("../common/run.py", "common/run.py"),
     ],
 )
 def test_the_declared_file_is_taken(tmp_path: Path, declared: str, found: str) -> None:
-    assert script(tmp_path, "main.py", "sub/x.py", "../shared/run.py", declared=declared) == found
+    assert script(tmp_path, "main.py", "sub/x.py", "../common/run.py", declared=declared) == found
 
 
 @pytest.mark.parametrize(
@@ -71,14 +71,14 @@ def test_no_script_or_no_clear_one_is_an_error(
 def test_a_project_that_is_linked_to_keeps_the_path_it_was_given(
     folder: ProjectFolder, tmp_path: Path
 ) -> None:
-    folder.function(scriptFile="../shared/run.py")
-    folder.write("functions/shared/run.py", "")
+    folder.function(scriptFile="../common/run.py")
+    folder.write("functions/common/run.py", "")
     link = tmp_path / "current"
     link.symlink_to(folder.root, target_is_directory=True)
 
     function = ProjectFolder(link).one()
 
-    assert function.script_file == link / "functions/shared/run.py"
+    assert function.script_file == link / "functions/common/run.py"
 
 
 def test_the_error_stands_at_script_file(folder: ProjectFolder) -> None:
