@@ -16,7 +16,6 @@ from qtrigger.invocation import (
     Failed,
     Interrupted,
     LeaseLost,
-    Outcome,
     Postponed,
     Rejected,
     Succeeded,
@@ -108,12 +107,10 @@ def _other(outcome: Interrupted | LeaseLost | Postponed | Rejected, text: str) -
             assert_never(outcome)
 
 
-def _cause(outcome: Outcome) -> str:
+def _cause(outcome: TimedOut | WorkerLost) -> str:
     if isinstance(outcome, TimedOut):
         return f"timed out after {duration_text(outcome.after_s)} (functionTimeout)"
-    if isinstance(outcome, WorkerLost):
-        return f"its worker process ended: {outcome.how}"
-    raise TypeError(type(outcome).__name__)
+    return f"its worker process ended: {outcome.how}"
 
 
 def _failed(event: InvocationFinished) -> str:

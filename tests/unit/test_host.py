@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -92,6 +92,27 @@ class House:
             sink=self.probe,
             counts=dict,
         )
+
+    def starts_once_then(self, error: Exception) -> Callable[[], Awaitable[Host]]:
+        """Start a host the first time, and raise `error` at each time after that."""
+        starts = [self.start_host]
+
+        async def start() -> Host:
+            if not starts:
+                raise error
+            return await starts.pop()()
+
+        return start
+
+    async def reload_in_vain(self, supervisor: Supervisor) -> asyncio.Task[ExitCode]:
+        """Run, ask for a reload, and give the host that was there before a message to work on."""
+        task = asyncio.create_task(supervisor.run())
+        await self.clock.advance(1.0)
+        supervisor.request_reload()
+        await self.clock.advance(1.0)
+        await self.put("quick", "a")
+        await self.clock.advance(60.0)
+        return task
 
     def _project(self) -> Project:
         definitions = [
@@ -288,21 +309,9 @@ async def test_a_reload_starts_the_new_host_before_the_old_one_stops() -> None:
 async def test_a_reload_that_cannot_be_done_changes_nothing() -> None:
     house = House({"quick": quick})
     await house.put("quick")
-    starts = [house.start_host]
+    supervisor = house.supervisor(start=house.starts_once_then(ProjectError("host.json:3: broken")))
 
-    async def start() -> Host:
-        if not starts:
-            raise ProjectError("host.json:3: broken")
-        return await starts.pop()()
-
-    supervisor = house.supervisor(start=start)
-    task = asyncio.ensure_future(supervisor.run())
-    await house.clock.advance(1.0)
-
-    supervisor.request_reload()
-    await house.clock.advance(1.0)
-    await house.put("quick", "a")
-    await house.clock.advance(60.0)
+    task = await house.reload_in_vain(supervisor)
 
     assert [event.message for event in house.probe.of(ReloadRejected)] == ["host.json:3: broken"]
     assert house.service.peek_all("quick") == []
@@ -365,25 +374,13 @@ async def test_a_defect_in_a_listener_drains_the_host_and_is_raised() -> None:
 async def test_a_defect_while_reloading_leaves_the_healthy_host_running() -> None:
     house = House({"quick": quick})
     await house.put("quick")
-    starts = [house.start_host]
     told: list[str] = []
     asyncio.get_running_loop().set_exception_handler(
         lambda _loop, context: told.append(context["message"])
     )
+    supervisor = house.supervisor(start=house.starts_once_then(RecursionError("a defect")))
 
-    async def start() -> Host:
-        if not starts:
-            raise RecursionError("a defect")
-        return await starts.pop()()
-
-    supervisor = house.supervisor(start=start)
-    task = asyncio.ensure_future(supervisor.run())
-    await house.clock.advance(1.0)
-
-    supervisor.request_reload()
-    await house.clock.advance(1.0)
-    await house.put("quick", "a")
-    await house.clock.advance(60.0)
+    task = await house.reload_in_vain(supervisor)
 
     assert len(house.probe.of(ReloadRejected)) == len(told) == 1
     assert house.service.peek_all("quick") == []
