@@ -6,9 +6,20 @@ Pure; the names are those that Azure gives to its queue trigger.
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 from qtrigger.invocation import TriggerMessage
+
+METADATA: Final = (
+    "QueueTrigger",
+    "DequeueCount",
+    "ExpirationTime",
+    "Id",
+    "InsertionTime",
+    "NextVisibleTime",
+    "PopReceipt",
+)
+"""What every message offers; `QueueTrigger` is its body as text."""
 
 
 def binding_data(message: TriggerMessage) -> dict[str, Any]:

@@ -14,12 +14,14 @@ from typing import Any, Final
 
 from qtrigger.errors import QtriggerError
 from qtrigger.project import dotnet_dates, queue_names
+from qtrigger.project.binding_data import METADATA
 
 _PIECE: Final = re.compile(r"(?P<brace>\{\{|\}\})|\{(?P<inner>[^{}]*)\}|(?P<stray>[{}])")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_\-.]*", re.ASCII)
 _RANDOM: Final = ("rand-guid", "sys.randguid")
 _TIME: Final = ("datetime", "sys.utcnow")
 _METHOD: Final = "sys.methodname"
+_ALWAYS: Final = ("rand-guid", "DateTime", "sys.methodName")
 
 
 class ExpressionError(QtriggerError):
@@ -176,4 +178,7 @@ def _guid_text(guid: uuid.UUID, form: str) -> str:
 
 
 def _offer(data: Mapping[str, Any]) -> str:
-    return "on offer are " + ", ".join([*data, "rand-guid", "DateTime", "sys.methodName"])
+    own = [name for name in data if name not in METADATA]
+    body = ", ".join(own) or "nothing (only a JSON object has names, and null counts as missing)"
+    always = ", ".join([*(name for name in data if name in METADATA), *_ALWAYS])
+    return f"its body offers {body}; on offer besides are {always}"

@@ -162,9 +162,21 @@ async def test_an_output_that_cannot_be_written_fails_the_run_and_counts_as_a_tr
     await bench.stop()
 
 
-@pytest.mark.parametrize("text", ["{}", "not json", '{"OrderId":null}', '{"OrderId":"A B"}'])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{}", "its body offers nothing"),
+        ("not json", "its body offers nothing (only a JSON object has names"),
+        ('{"OrderId":null}', "null counts as missing"),
+        (
+            '{"Order":1,"Customer":"A5"}',
+            "its body offers Order, Customer; on offer besides are Que",
+        ),
+        ('{"OrderId":"A B"}', 'makes the queue name "out-A B", which'),
+    ],
+)
 async def test_an_output_name_that_cannot_be_filled_fails_the_run_by_the_expressions_name(
-    text: str,
+    text: str, words: str
 ) -> None:
     bench = Bench(gives(b"1"), options=ONCE, outputs=(output("out", "out-{OrderId}"),))
     await bench.start(text)
@@ -174,5 +186,6 @@ async def test_an_output_name_that_cannot_be_filled_fails_the_run_by_the_express
     (end,) = bench.probe.of(InvocationFinished)
     assert isinstance(end.outcome, Failed)
     assert "{OrderId}" in end.outcome.error.message
+    assert words in end.outcome.error.message
     assert bench.left("orders-poison") == [text]
     await bench.stop()
