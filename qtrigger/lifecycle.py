@@ -33,21 +33,26 @@ from qtrigger.project.binding_data import binding_data
 from qtrigger.project.model import FunctionDefinition, HostConfig
 from qtrigger.queues.client import QueueClient, QueueMessage
 from qtrigger.queues.encoding import BodyUndecodable, decode
-from qtrigger.reports import MessageReports
+from qtrigger.reports import MessageReports, tries_used_up
 from qtrigger.settlement import (
     Abandon,
+    Ack,
     Disposition,
     Poison,
     Release,
+    Retry,
     Settled,
     Settlement,
     TriesPolicy,
     decide,
     refused_on_arrival,
 )
+from qtrigger.tries import TriesSeen
 
 # What a message whose way is cut short gets to be handed back.
 RELEASE_TIMEOUT_S = 2.0
+# A pause after failures that is longer than this was often meant to protect long runs.
+LONG_PAUSE_S = 600.0
 
 Run = Callable[[Invocation], Awaitable[Ran]]
 
@@ -75,7 +80,9 @@ class MessageLifecycle:
         self._settlement = settlement
         self._function_timeout_s = config.function_timeout_s
         self._clock = clock
+        self._tries = TriesSeen()
         options = function.options
+        self._pause_told = options.visibility_timeout_s <= LONG_PAUSE_S
         self._policy = TriesPolicy(
             max_dequeue_count=options.max_dequeue_count,
             pauses_s=(options.visibility_timeout_s,),
@@ -112,15 +119,14 @@ class MessageLifecycle:
         message = lease.message
         if refused_on_arrival(message.dequeue_count, self._policy):
             function_ended()
-            detail = "its tries before this one left no result: a host or a worker ended under them"
-            await self._refuse(lease, "tries", detail)
+            seen = self._tries.of(message.id)
+            await self._refuse(lease, "tries", tries_used_up(message, seen), seen.invocation_id)
             return
-        encoding = self._function.options.message_encoding
         try:
-            body = decode(message.text, encoding)
+            body = decode(message.text, self._function.options.message_encoding)
         except BodyUndecodable as error:
             function_ended()
-            await self._refuse(lease, "undecodable", f"messageEncoding is {encoding}, but {error}")
+            await self._refuse(lease, "undecodable", self._undecodable(error))
             return
         await self._invoke(lease, _trigger_message(message, body), function_ended)
 
@@ -137,12 +143,20 @@ class MessageLifecycle:
                 await lease.release(0.0)
             self._reports.handed_back(lease.message)
 
-    async def _refuse(self, lease: Lease, reason: str, detail: str) -> None:
+    def _undecodable(self, error: BodyUndecodable) -> str:
+        function = self._function
+        cure = f"; qtrigger.functions.{function.name}.messageEncoding auto takes it beside base64"
+        encoding = function.options.message_encoding
+        return f"messageEncoding is {encoding}, but {error}{cure if error.plain else ''}"
+
+    async def _refuse(
+        self, lease: Lease, reason: str, detail: str, invocation_id: str = ""
+    ) -> None:
         """End a message that never runs; without a poison queue it is left alone."""
         has_poison = self._settlement.poison is not None
         settled = await self._settle(lease, Poison(reason=reason) if has_poison else Abandon())
         if settled.copied or not has_poison:
-            self._reports.poisoned(lease.message, reason, detail, "")
+            self._reports.poisoned(lease.message, settled, reason, detail, invocation_id)
 
     async def _invoke(
         self, lease: Lease, message: TriggerMessage, function_ended: Callable[[], None]
@@ -184,6 +198,8 @@ class MessageLifecycle:
         if lease.lost and not isinstance(outcome, Interrupted):
             outcome = LeaseLost()
         disposition = decide(outcome, lease.message.dequeue_count, self._policy)
+        if not isinstance(disposition, Ack):
+            self._tries.add(lease.message.id, invocation.id)
         settled = await self._settle(lease, disposition)
         self._reports.finished(
             invocation,
@@ -194,13 +210,20 @@ class MessageLifecycle:
             duration_s=duration_s,
             waited_s=waited_s,
         )
+        if isinstance(disposition, Retry) and not self._pause_told:
+            self._pause_told = True
+            self._reports.long_pause(disposition.after_s)
         if isinstance(disposition, Poison) and settled.copied:
             detail = outcome.reason if isinstance(outcome, Rejected) else ""
-            self._reports.poisoned(lease.message, disposition.reason, detail, invocation.id)
+            self._reports.poisoned(
+                lease.message, settled, disposition.reason, detail, invocation.id
+            )
 
     async def _settle(self, lease: Lease, disposition: Disposition) -> Settled:
         settled = await self._settlement.carry_out(disposition, lease)
         self._reports.settled(lease, disposition, settled)
+        if settled.error is None and isinstance(disposition, Ack | Poison):
+            self._tries.forget(lease.message.id)
         return settled
 
 

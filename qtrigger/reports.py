@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from qtrigger.errors import AccessDenied, QueueError
 from qtrigger.events import (
     EventSink,
+    Finding,
     InvocationFinished,
     InvocationStarted,
     LeaseEnded,
@@ -32,6 +33,10 @@ from qtrigger.settlement import (
     Retry,
     Settled,
 )
+from qtrigger.tries import Seen
+
+_LIKELY = "Another consumer has taken the message, or the function itself updated or deleted it."
+_TWICE = "the answer to the copy was lost and it was made again, so it may stand there twice"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +90,19 @@ class MessageReports:
             )
         )
 
-    def poisoned(self, message: QueueMessage, reason: str, detail: str, invocation_id: str) -> None:
-        """A message was moved to the poison queue, or left alone where there is none."""
+    def poisoned(
+        self,
+        message: QueueMessage,
+        settled: Settled,
+        reason: str,
+        detail: str,
+        invocation_id: str,
+    ) -> None:
+        """A message was moved to the poison queue, or left alone where there is none.
+
+        `invocation_id` is that of its last run as far as known here, "" of none.
+        """
+        doubt = _TWICE if settled.perhaps_twice else ""
         self.sink.emit(
             MessagePoisoned(
                 function=self.function,
@@ -97,7 +113,7 @@ class MessageReports:
                 dequeue_count=message.dequeue_count,
                 max_dequeue_count=self.max_dequeue_count,
                 reason=reason,
-                detail=detail,
+                detail="; ".join(part for part in (detail, doubt) if part),
             )
         )
 
@@ -140,11 +156,28 @@ class MessageReports:
             )
         )
 
-    def lost(self, message: QueueMessage, detail: str) -> None:
+    def lost(self, message: QueueMessage, reason: str) -> None:
         """A message is no longer ours, without having been settled."""
         self.sink.emit(
             LeaseEnded(
-                function=self.function, queue=self.queue, message_id=message.id, detail=detail
+                function=self.function,
+                queue=self.queue,
+                message_id=message.id,
+                detail=f"{reason.rstrip('.')}. {_LIKELY}",
+            )
+        )
+
+    def long_pause(self, pause_s: float) -> None:
+        """A function failed whose messages pause so long that it looks meant for something else."""
+        self.sink.emit(
+            Finding(
+                function=self.function,
+                place="",
+                severity="warning",
+                message="visibilityTimeout lets a failed message wait "
+                f"{pause_s / 60:g} min for its next try",
+                hint="it is no time for runs: a message stays hidden as long as its function runs, "
+                "by the lease (qtrigger.lease), which is renewed",
             )
         )
 
@@ -162,11 +195,20 @@ class MessageReports:
                 )
             )
         elif settled.gone and not lease.lost:
-            self.lost(
-                lease.message,
-                f"{settled.gone.rstrip('.')}. Another consumer has taken the message, or the "
-                "function itself updated or deleted it.",
-            )
+            self.lost(lease.message, settled.gone)
+
+
+def tries_used_up(message: QueueMessage, seen: Seen) -> str:
+    """Say why a message comes with its tries used up, and no more than is known here."""
+    tries = message.dequeue_count - 1
+    lost = tries - seen.results
+    since = f"it is in the queue since {message.inserted:%Y-%m-%d %H:%M:%S} UTC"
+    if lost <= 0:
+        return f"its {tries} tries are used up; {since}"
+    return (
+        f"{lost} of its {tries} tries before this one left no result here: this host or another "
+        f"consumer ended under them; {since}"
+    )
 
 
 def disposition_name(disposition: Disposition) -> str:

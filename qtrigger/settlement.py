@@ -25,12 +25,12 @@ from qtrigger.invocation import (
     WorkerLost,
 )
 from qtrigger.lease import Lease
-from qtrigger.queues.client import NEVER_EXPIRES_S, QueueClient
+from qtrigger.poison_copies import PoisonCopies
+from qtrigger.queues.client import QueueClient
 from qtrigger.wakeups import Wakeups
 
 FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 10.0
-REMEMBERED_COPIES = 10_000
 NOT_FOUND = 404
 
 
@@ -135,13 +135,23 @@ def refused_on_arrival(dequeue_count: int, policy: TriesPolicy) -> bool:
 class Settled:
     """How carrying out went: `error` is None when the service took it.
 
-    `gone` says why the message was no longer ours when we came to settle it; `copied` that a
-    copy of it stands in the poison queue.
+    `gone` says why the message was no longer ours when we came to settle it; `copied` that it was
+    now copied to the poison queue, and `perhaps_twice` that there may be two: the answer
+    to the first was lost, so that nobody can know.
     """
 
     error: QueueError | None = None
     gone: str = ""
     copied: bool = False
+    perhaps_twice: bool = False
+
+
+@dataclass(slots=True)
+class _Copy:
+    """Whether a poison copy was made, noted at once: what comes after it may fail."""
+
+    made: bool = False
+    unsure: bool = False
 
 
 class Settlement:
@@ -150,12 +160,11 @@ class Settlement:
     def __init__(self, *, poison: QueueClient | None, clock: Clock, wakeups: Wakeups) -> None:
         self.poison = poison
         self._clock = clock
-        self._wakeups = wakeups
-        self._copied: dict[str, None] = {}
+        self._copies = PoisonCopies(poison, wakeups) if poison is not None else None
 
     async def carry_out(self, disposition: Disposition, lease: Lease) -> Settled:
         """Do it, trying again as long as the lease lasts; never raises a `QueueError`."""
-        copied = False
+        copy = _Copy()
         try:
             match disposition:
                 case Ack():
@@ -163,46 +172,29 @@ class Settlement:
                 case Retry(after_s=after_s) | Release(after_s=after_s):
                     await self._persist(lambda: lease.release(after_s), lease, releases=True)
                 case Poison():
-                    copied = await self._copy_to_poison(lease)
-                    await self._remove_original(lease, copied=copied)
+                    await self._move_to_poison(lease, copy)
                 case Abandon() | Drop():
                     lease.let_go()
                 case _:
                     assert_never(disposition)
         except (LeaseLostError, QueueMissing) as error:
             # Somebody else has it, or it is gone: nothing is left to do, and nothing is wrong.
-            return Settled(gone=str(error), copied=copied)
+            return Settled(gone=str(error), copied=copy.made, perhaps_twice=copy.unsure)
         except QueueError as error:
-            return Settled(error=error, copied=copied)
-        return Settled(copied=copied)
+            return Settled(error=error, copied=copy.made, perhaps_twice=copy.unsure)
+        return Settled(copied=copy.made, perhaps_twice=copy.unsure)
 
-    async def _copy_to_poison(self, lease: Lease) -> bool:
-        """Copy first, delete afterwards: a crash in between duplicates, and never loses.
-
-        The copy is the text as it stands on the wire, never decoded and encoded again, so a
-        message of the largest size fits too; and it never expires.
-        """
-        poison = self.poison
-        if poison is None:
-            return False
-        if lease.message.id not in self._copied:
-            await self._persist(lambda: _send(poison, lease.message.text), lease)
-            self._remember_copy(lease.message.id)
-            self._wakeups.wake(poison.address)
-        return True
-
-    async def _remove_original(self, lease: Lease, *, copied: bool) -> None:
-        if not copied:
+    async def _move_to_poison(self, lease: Lease, copy: _Copy) -> None:
+        """Copy first, delete afterwards: a crash in between duplicates, and never loses."""
+        copies, message = self._copies, lease.message
+        if copies is None:
             lease.let_go()
             return
+        if not copies.has(message):
+            await self._persist(lambda: copies.make(message), lease)
+            copy.made, copy.unsure = True, copies.perhaps_twice(message)
         await self._persist(lease.delete, lease)
-        self._copied.pop(lease.message.id, None)
-
-    def _remember_copy(self, message_id: str) -> None:
-        """Keep a message whose delete fails from being copied anew each time it comes back."""
-        self._copied[message_id] = None
-        if len(self._copied) > REMEMBERED_COPIES:
-            self._copied.pop(next(iter(self._copied)))
+        copies.forget(message)
 
     async def _persist(
         self, request: Callable[[], Awaitable[None]], lease: Lease, *, releases: bool = False
@@ -229,19 +221,3 @@ class Settlement:
                 raise
             else:
                 return
-
-
-async def _send(poison: QueueClient, text: str) -> None:
-    """Put a copy there, making the queue when it is needed for the first time.
-
-    A poison queue that is missing even so is being deleted: that passes, and says nothing about
-    the message.
-    """
-    try:
-        await poison.send(text, ttl_s=NEVER_EXPIRES_S)
-    except QueueMissing:
-        try:
-            await poison.create()
-            await poison.send(text, ttl_s=NEVER_EXPIRES_S)
-        except QueueMissing as error:
-            raise QueueUnavailable(str(error), status=error.status, code=error.code) from error

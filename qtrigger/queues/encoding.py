@@ -22,11 +22,21 @@ AUTO = "auto"
 _WHITE_SPACE = {ord(char): None for char in " \t\r\n"}
 _ILLEGAL_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _BASE64_VARIANT = re.compile(r"[A-Za-z0-9+/_-]{8,}={0,2}")
+# One stray character in a long word, as no prose is.
+_BASE64_DAMAGED = re.compile(r"(?=.{24})[A-Za-z0-9+/]*[^\sA-Za-z0-9+/]?[A-Za-z0-9+/]*={0,2}")
 _BYTES_LITERAL = re.compile(r"""b(['"]).*\1""", re.DOTALL)
 
 
 class BodyUndecodable(QtriggerError):
-    """A message's text is not what `messageEncoding` promises; the text says what it looks like."""
+    """A message's text is not what `messageEncoding` promises.
+
+    Says what the text looks like, and never shows it. `plain` when it would do as it stands, so
+    that another `messageEncoding` is the cure; else the sender must be mended.
+    """
+
+    def __init__(self, message: str, *, plain: bool) -> None:
+        super().__init__(message)
+        self.plain = plain
 
 
 def decode(text: str, encoding: str) -> bytes:
@@ -38,7 +48,8 @@ def decode(text: str, encoding: str) -> bytes:
         case "base64":
             body = _strict_base64(text)
             if body is None:
-                raise BodyUndecodable(f"the text is not valid base64{_looks_like(text)}")
+                looks, plain = _looks_like(text)
+                raise BodyUndecodable(f"the text is not valid base64; {looks}", plain=plain)
             return body
         case "none":
             return _utf8(text)
@@ -113,18 +124,23 @@ def _as_text(body: bytes) -> str:
         ) from error
 
 
-def _looks_like(text: str) -> str:
+def _looks_like(text: str) -> tuple[str, bool]:
+    """What the text seems to be, in words, and whether it would do as it stands."""
     bare = text.strip()
     if _BYTES_LITERAL.fullmatch(bare):
         return (
-            "; it looks like a printed Python bytes literal (b'...'): "
+            "it looks like a printed Python bytes literal (b'...'): "
             "the sender wrote str(body) where body.decode() was meant"
-        )
+        ), False
     if _is_json(bare):
-        return "; it looks like plain JSON, which messageEncoding none would take"
+        return "it looks like plain JSON, which messageEncoding none would take", True
+    if bare.startswith("<") and bare.endswith(">"):
+        return "it looks like XML, which messageEncoding none would take", True
     if _BASE64_VARIANT.fullmatch(bare):
-        return "; it looks like base64 with its padding cut off, or of the URL-safe alphabet"
-    return "; messageEncoding none would take it as plain text"
+        return "it looks like base64 with its padding cut off, or of the URL-safe alphabet", False
+    if _BASE64_DAMAGED.fullmatch(bare):
+        return "it looks like base64 that was damaged or cut on its way", False
+    return "messageEncoding none would take it as plain text", True
 
 
 def _is_json(text: str) -> bool:

@@ -86,7 +86,8 @@ def _other(outcome: Interrupted | LeaseLost | Postponed | Rejected, text: str) -
             return Described(
                 outcome="lease_lost",
                 tag="LEASE",
-                level=logging.WARNING,
+                # The loss itself was told as a warning when it was found.
+                level=logging.INFO,
                 text=f"{text}  ended, but the message was no longer ours",
             )
         case Postponed(delay_s=delay_s):
@@ -119,6 +120,8 @@ def _failed(event: InvocationFinished) -> str:
     if event.disposition == "retried":
         when = f"in {duration_text(event.retry_after_s)}" if event.retry_after_s else "at once"
         return f"{tries}, again {when}"
+    if event.disposition == "poisoned":
+        return f"{tries}, last try"
     if event.disposition == "abandoned":
         return f"{tries}, again when its lease ends"
     return tries

@@ -42,18 +42,20 @@ class FanOut:
 
 @dataclass(slots=True)
 class Tally:
-    """Counts messages by how their runs ended."""
+    """Counts messages by how their runs ended; the undecodable are among the poisoned as well."""
 
     succeeded: int = 0
     failed_tries: int = 0
     poisoned: int = 0
+    undecodable: int = 0
     handed_back: int = 0
 
     def emit(self, event: Event) -> None:
         """Take one event."""
         match event:
-            case MessagePoisoned() if event.poison_queue:
-                self.poisoned += 1
+            case MessagePoisoned():
+                self.poisoned += bool(event.poison_queue)
+                self.undecodable += event.reason == "undecodable"
             case MessageHandedBack() | InvocationFinished(outcome=Interrupted()):
                 self.handed_back += 1
             case InvocationFinished(outcome=Succeeded()):

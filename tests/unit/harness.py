@@ -78,7 +78,10 @@ class RecordingService(MemoryQueueService):
 
 
 class Bench:
-    """A function `charge` on queue `orders`; `body` is what it does with a message."""
+    """A function `charge` on queue `orders`; `body` is what it does with a message.
+
+    `beside` another bench it is a second host on the same account, under the same clock.
+    """
 
     succeed = staticmethod(succeed)
 
@@ -91,9 +94,10 @@ class Bench:
         lease_s: float = 600.0,
         outputs: tuple[QueueOutput, ...] = (),
         random: Random | None = None,
+        beside: Bench | None = None,
     ) -> None:
-        self.clock = ManualClock()
-        self.service = RecordingService(self.clock)
+        self.clock: ManualClock = beside.clock if beside else ManualClock()
+        self.service: RecordingService = beside.service if beside else RecordingService(self.clock)
         self.probe = Probe()
         self.body = body
         self.bodies: list[bytes] = []

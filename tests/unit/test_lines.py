@@ -86,7 +86,7 @@ def test_a_success_is_one_short_line() -> None:
             "try 2/5, again at once  42 ms  ZeroDivisionError: division",
         ),
         (finished(FAILURE, "retried", retry_after_s=30.0), "try 2/5, again in 30 s"),
-        (finished(FAILURE, "poisoned", dequeue_count=5), "try 5/5  42 ms"),
+        (finished(FAILURE, "poisoned", dequeue_count=5), "try 5/5, last try  42 ms"),
         (finished(FAILURE, "abandoned"), "again when its lease ends"),
         (finished(TimedOut(after_s=120.0), "retried"), "timed out after 2 min (functionTimeout)"),
         (

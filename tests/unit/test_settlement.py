@@ -6,9 +6,9 @@ import pytest
 
 from qtrigger.errors import AccessDenied
 from qtrigger.lease import Lease
+from qtrigger.poison_copies import REMEMBERED_COPIES
 from qtrigger.queues.memory import MemoryQueueService
 from qtrigger.settlement import (
-    REMEMBERED_COPIES,
     Abandon,
     Ack,
     Disposition,

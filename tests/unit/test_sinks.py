@@ -99,5 +99,6 @@ def test_messages_are_counted_by_how_they_ended() -> None:
         "succeeded": 0,
         "failed_tries": 0,
         "poisoned": 0,
+        "undecodable": 0,
         "handed_back": 1,
     }
