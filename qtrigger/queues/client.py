@@ -103,6 +103,17 @@ class QueueInspector(Protocol):
         """
 
 
+class QueueUpkeep(Protocol):
+    """What its owner does to one queue; every `QueueClient` here is one."""
+
+    async def clear(self) -> None:
+        """Remove every message, hidden ones too; whoever holds one finds it gone.
+
+        Raises QueueMissing. Very many messages may take the service longer than one request
+        lasts: QueueUnavailable then, and the rest goes with the next call.
+        """
+
+
 class QueueService(Protocol):
     """The queues of one storage account."""
 

@@ -240,6 +240,12 @@ class MemoryQueueClient:
         """See `QueueInspector`."""
         return await self._service.request("peek", self._name, lambda: self._store.peek(count))
 
+    async def clear(self) -> None:
+        """See `QueueUpkeep`."""
+        await self._service.request(
+            "clear", self._name, lambda: self._service.store(self._name).clear()
+        )
+
     async def create(self) -> None:
         """See `QueueClient`."""
         await self._service.request("create", self._name, lambda: self._service.make(self._name))

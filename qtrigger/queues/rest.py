@@ -179,6 +179,11 @@ class RestQueueClient:
         except (KeyError, ValueError) as error:
             raise self._unreadable(request, response, f"without {error}") from error
 
+    async def clear(self) -> None:
+        """See `QueueUpkeep`."""
+        request = wire.clear_messages(self._path)
+        await self._service.exchange(self._address, request, (204,))
+
     async def create(self) -> None:
         """See `QueueClient`."""
         request = wire.create_queue(self._path)

@@ -61,6 +61,11 @@ CREATE_QUEUE = Operation(
     role="Storage Queue Data Contributor",
     permission="c (create) of an account SAS",
 )
+CLEAR_MESSAGES = Operation(
+    words="clear the queue",
+    role="Storage Queue Data Contributor",
+    permission="d (delete) of an account SAS",
+)
 LIST_QUEUES = Operation(
     words="list the queues",
     role="Storage Queue Data Reader",
@@ -165,6 +170,11 @@ def get_properties(queue_path: str) -> Request:
     return Request(
         operation=GET_PROPERTIES, method="GET", path=queue_path, query=(("comp", "metadata"),)
     )
+
+
+def clear_messages(queue_path: str) -> Request:
+    """Clear Messages."""
+    return Request(operation=CLEAR_MESSAGES, method="DELETE", path=f"{queue_path}/messages")
 
 
 def create_queue(queue_path: str) -> Request:
