@@ -24,7 +24,7 @@ from qtrigger.queues.account import Account, Identity, Sas, SharedKey
 from qtrigger.queues.client import MAX_TEXT_BYTES
 from qtrigger.queues.markup import read_error, read_time
 from qtrigger.queues.transport import NoAnswer, Response, Silence
-from qtrigger.queues.wire import Operation
+from qtrigger.queues.wire import GET_MESSAGES, PEEK_MESSAGES, Operation
 
 # The service refuses signatures dated more than fifteen minutes off; name the cause before that.
 SKEW = timedelta(minutes=10)
@@ -161,10 +161,23 @@ def _unavailable(
     wish = _retry_after_s(response.headers.get("Retry-After"), now)
     said = f"{response.status} {code}".strip()
     return QueueUnavailable(
-        f"{attempt.address} cannot {attempt.operation.words} just now: {said}",
+        f"{attempt.address} cannot {attempt.operation.words} just now: {said}"
+        f"{_unreadable_hint(attempt, response, code)}",
         status=response.status,
         code=code,
         retry_after_s=wish,
+    )
+
+
+def _unreadable_hint(attempt: Attempt, response: Response, code: str) -> str:
+    """Name the message that blocks an Azurite: it takes characters that it cannot give out."""
+    ours = attempt.operation in (GET_MESSAGES, PEEK_MESSAGES)
+    azurite = response.headers.get("Server", "").startswith("Azurite")
+    if not (ours and azurite and response.status == 500 and not code and not response.body):
+        return ""
+    return (
+        "; an Azurite answers so when a message there holds a character that XML cannot carry: "
+        "clear the queue, and let the sender use base64"
     )
 
 

@@ -10,6 +10,12 @@ import pytest
 from tests.e2e.conftest import Service
 from tests.e2e.support import ProjectFolder, running
 
+CANCELS = """
+    import asyncio
+    async def main(msg: str):
+        note("cancels")
+        raise asyncio.CancelledError
+"""
 ENDS = {
     "exits": (
         "import sys\ndef main(msg: str):\n    note('exits')\n    sys.exit(0)\n",
@@ -27,11 +33,7 @@ ENDS = {
         "async def main(msg: str):\n    note('closes')\n    raise GeneratorExit\n",
         "GeneratorExit",
     ),
-    "cancels": (
-        "import asyncio\nasync def main(msg: str):\n    note('cancels')\n"
-        "    raise asyncio.CancelledError\n",
-        "CancelledError",
-    ),
+    "cancels": (CANCELS, "CancelledError"),
 }
 FIVE_SECONDS = """
     import os, time
