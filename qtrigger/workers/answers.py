@@ -58,7 +58,7 @@ def index_request(root: Path, script: Path) -> dict[str, Any]:
 
 
 def indexed(header: Mapping[str, Any]) -> Indexed:
-    """What an indexed frame says."""
+    """What an index frame says."""
     failure = header["failure"]
     return Indexed(
         functions=tuple(

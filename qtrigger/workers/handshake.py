@@ -61,7 +61,7 @@ class Handshake:
     async def indexed(self, script: Path, within_s: float) -> Header:
         """Wait for what a script declares. Raises LoadCrash when its import prevents that."""
         self._script = script
-        return await self._next("indexed", within_s)
+        return await self._next("index", within_s)
 
     async def ready(self, within_s: float) -> Header:
         """Wait for it to have loaded. Raises LoadCrash for a function that prevents that."""

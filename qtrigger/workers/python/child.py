@@ -105,7 +105,7 @@ class Child:
         root, script = request["root"], request["script"]
         loader.prepare(root, [])
         self._channel.send({"t": "loading", "function": "", "script": Path(script).name})
-        self._channel.send({"t": "indexed", **index(self._apps, script, Describer(root))})
+        self._channel.send({"t": "index", **index(self._apps, script, Describer(root))})
 
     def _load(self, request: wire.Header) -> None:
         describer = Describer(request["root"])
