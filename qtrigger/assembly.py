@@ -110,4 +110,5 @@ def function_spec(function: FunctionDefinition) -> FunctionSpec:
         bindings=function.bindings,
         concurrency=function.options.concurrency,
         outputs=function.output_mode,
+        decorated=function.decorated,
     )

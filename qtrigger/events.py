@@ -15,18 +15,25 @@ from qtrigger.invocation import ErrorDetail, Outcome
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something wrong in the project's files or settings; `place` is `file:line:column`."""
+    """Something wrong in the project's files or settings; `place` is `file:line:column`.
+
+    `traceback` is there when user code raised something.
+    """
 
     function: str
     place: str
     severity: str
     message: str
     hint: str
+    traceback: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionState:
-    """A function in the list shown at start. `state` is ready, disabled or failed."""
+    """A function in the list shown at start.
+
+    `state` is ready, disabled, failed or not run here.
+    """
 
     name: str
     queue: str

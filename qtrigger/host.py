@@ -174,7 +174,17 @@ class Host:
             FunctionState(name=name, queue="", connection="", state="failed", why="see above")
             for name in self.project.failed
         ]
-        return sorted([*known, *broken], key=lambda state: state.name.lower())
+        foreign = [
+            FunctionState(
+                name=name,
+                queue="",
+                connection="",
+                state="not run here",
+                why=f"its trigger is of type {kind}",
+            )
+            for name, kind in self.project.not_run.items()
+        ]
+        return sorted([*known, *broken, *foreign], key=lambda state: state.name.lower())
 
     def _state(self, function: FunctionDefinition) -> FunctionState:
         state, why = "ready", ""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from qtrigger.cli import wiring
+from qtrigger.cli import projects, wiring
 from qtrigger.cli.connect import REQUEST_LIMIT_S, Queue, look_at
 from qtrigger.cli.connect import problems as queue_problems
 from qtrigger.cli.report import Report, as_github, as_json, as_text, ordered
@@ -63,14 +63,14 @@ def check(
     or refuses (with --connect).
     """
     root = wiring.find_root(project)
-    loaded = wiring.load(root, os.environ, environment)
     clock = SystemClock()
-    problems = [*loaded.problems, *_nothing_runs(loaded)]
+    if no_import:
+        loaded = projects.read(root, os.environ, environment)
+        problems = [*loaded.problems, *(_unlisted(loaded) or _nothing_runs(loaded))]
+    else:
+        loaded, failures = asyncio.run(_imported(root, environment, clock))
+        problems = [*loaded.problems, *_nothing_runs(loaded), *failures]
     queues: list[Queue] = []
-    if not no_import:
-        from qtrigger.cli.imports import load_failures
-
-        problems += asyncio.run(load_failures(loaded, clock))
     if connect:
         queues = asyncio.run(look_at(loaded, _open_with(clock), clock))
     found = queue_problems(queues)
@@ -83,6 +83,34 @@ def check(
     )
     _write(report, form)
     return _exit_code(problems, found, strict=strict)
+
+
+async def _imported(root: Path, environment: str, clock: Clock) -> tuple[Project, list[Problem]]:
+    """The project with everything that only a worker can tell."""
+    from qtrigger.cli.imports import load_failures
+
+    notes = projects.ImportNotes()
+    loaded = await projects.load(root, os.environ, environment, clock=clock, sink=notes)
+    try:
+        return loaded.project, await load_failures(loaded, clock)
+    finally:
+        await loaded.close()
+
+
+def _unlisted(project: Project) -> list[Problem]:
+    """What is left unsaid of a script with decorators that nobody has imported."""
+    if project.decorator_script is None or project.blocked:
+        return []
+    return [
+        Problem(
+            severity=Severity.WARNING,
+            message="the functions of this file are not checked: without importing it nobody can "
+            "list them",
+            file=project.decorator_script.name,
+            line=1,
+            hint="leave away --no-import",
+        )
+    ]
 
 
 def _nothing_runs(project: Project) -> list[Problem]:

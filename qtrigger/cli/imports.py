@@ -5,60 +5,27 @@ Owns turning the worker's answer into findings. The worker is ended before they 
 
 from __future__ import annotations
 
-import logging
-from pathlib import Path
-
 from qtrigger.assembly import function_spec
-from qtrigger.cli import wiring
+from qtrigger.cli.projects import ImportNotes, LoadedProject, problem_of, problem_of_start
 from qtrigger.clock import Clock
 from qtrigger.errors import WorkerStartError
-from qtrigger.events import Event, UserLog
-from qtrigger.project.model import FunctionDefinition, Problem, Project, Severity
-from qtrigger.workers.usertext import LOGGER
-from qtrigger.workers.worker import LoadFailure
+from qtrigger.project.model import Problem
 
 
-async def load_failures(project: Project, clock: Clock) -> list[Problem]:
+async def load_failures(loaded: LoadedProject, clock: Clock) -> list[Problem]:
     """What a host would say of the functions that it would run, but cannot load."""
+    project = loaded.project
     functions = {each.name: each for each in project.functions if not each.disabled}
     if not functions:
         return []
-    pool, interpreter = wiring.open_workers(project, 1, clock, _Notes())
+    pool, interpreter = loaded.open_workers(1, clock, ImportNotes())
     try:
-        loaded = await pool.start([function_spec(each) for each in functions.values()])
+        started = await pool.start([function_spec(each) for each in functions.values()])
     except WorkerStartError as error:
-        hint = f"the interpreter is {interpreter.path} ({interpreter.why})"
-        return [Problem(severity=Severity.ERROR, message=str(error), hint=hint)]
+        return [problem_of_start(error, interpreter)]
     finally:
         await pool.stop(0.0)
     return [
-        _problem(project.root, functions[name], failure)
-        for name, failure in loaded.failures.items()
+        problem_of(failure, project.root, functions[name].script_file, name)
+        for name, failure in started.failures.items()
     ]
-
-
-def _problem(root: Path, function: FunctionDefinition, failure: LoadFailure) -> Problem:
-    file, _, line = failure.place.rpartition(":")
-    if not line.isdecimal():
-        # A crash has no place of its own; the script is where to look.
-        file, line = _shown(root, function.script_file), "1"
-    return Problem(
-        severity=Severity.ERROR,
-        message=failure.message,
-        file=file,
-        line=int(line),
-        function=function.name,
-        hint=failure.hint,
-    )
-
-
-def _shown(root: Path, script: Path) -> str:
-    return script.relative_to(root).as_posix() if script.is_relative_to(root) else str(script)
-
-
-class _Notes:
-    """Tells of an import that takes long; what user code says meanwhile is no finding."""
-
-    def emit(self, event: Event) -> None:
-        if isinstance(event, UserLog) and event.logger == LOGGER and event.level >= logging.WARNING:
-            wiring.note(f"{event.function}: {event.message}")

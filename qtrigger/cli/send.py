@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 import click
 
-from qtrigger.cli import wiring
+from qtrigger.cli import projects, wiring
 from qtrigger.clock import SystemClock
 from qtrigger.errors import ProjectError, QtriggerError, QueueMissing
 from qtrigger.project.model import FunctionDefinition, Project
@@ -75,7 +75,7 @@ def send(
     if not bodies:
         raise click.UsageError("nothing to send: give texts, --file, or lines on standard input")
     environment = os.environ.get("AZURE_FUNCTIONS_ENVIRONMENT", "Development")
-    loaded = wiring.load(wiring.find_root(project), os.environ, environment)
+    loaded = projects.load_alone(wiring.find_root(project), os.environ, environment)
     name = _queue_name(queue)
     function = _listening_on(loaded, name)
     if function is None:

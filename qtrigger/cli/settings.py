@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from qtrigger.cli import wiring
+from qtrigger.cli import projects, wiring
 from qtrigger.errors import ExitCode
 from qtrigger.project.app_settings import AppSetting, own
 from qtrigger.project.model import Project
@@ -52,7 +52,7 @@ def settings(project: str | None, environment: str, form: str, show_origin: bool
 
     Values of app settings are hidden, but for a few of Azure's own that are no secret.
     """
-    loaded = wiring.load(wiring.find_root(project), os.environ, environment)
+    loaded = projects.load_alone(wiring.find_root(project), os.environ, environment)
     if form == "json":
         click.echo(_as_json(loaded, with_origin=show_origin))
     else:

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from qtrigger.cli import wiring
+from qtrigger.cli import projects, wiring
 from qtrigger.cli.emulation import Choice, LocalEmulator
 from qtrigger.cli.several import SeveralValues
 from qtrigger.clock import SystemClock
@@ -150,12 +150,26 @@ class HostStarter:
     async def start(self) -> Host:
         """Return a host that polls. Raises ProjectError when no function can run."""
         options = self._options
-        project = wiring.load(options.root, os.environ, options.environment, options.functions)
+        loaded = await projects.load(
+            options.root,
+            os.environ,
+            options.environment,
+            options.functions,
+            clock=self._clock,
+            sink=self._sink,
+        )
+        try:
+            return await self._start(loaded)
+        finally:
+            await loaded.close()
+
+    async def _start(self, loaded: projects.LoadedProject) -> Host:
+        options, project = self._options, loaded.project
         wiring.tell_findings(project.problems, self._sink)
         wiring.check_runnable(project)
         await self._emulator.ensure(project)
         count = options.workers or _worker_count(project.settings)
-        pool, interpreter = wiring.open_workers(project, count, self._clock, self._sink)
+        pool, interpreter = loaded.open_workers(count, self._clock, self._sink)
         services = QueueServices(wiring.open_service_with(self._clock))
         host = Host(
             project,

@@ -1,4 +1,4 @@
-"""Puts real parts together for the verbs: project, queue services, emulator, sinks.
+"""Puts real parts together for the verbs: queue services, sinks, what a person is told.
 
 Owns no behaviour of its own. Heavy modules are imported by the functions that need them.
 """
@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 import click
 
@@ -21,10 +21,6 @@ from qtrigger.project.model import Problem, Project
 from qtrigger.queues.account import Account
 from qtrigger.queues.client import QueueService
 from qtrigger.telemetry.writer import BackgroundWriter
-
-if TYPE_CHECKING:
-    from qtrigger.workers.interpreter import Interpreter
-    from qtrigger.workers.pool import WorkerPool
 
 HOST_FILE = "host.json"
 LEVELS = {
@@ -69,15 +65,6 @@ def find_root(given: str | None) -> Path:
     )
 
 
-def load(
-    root: Path, environ: Mapping[str, str], environment: str, only: Sequence[str] = ()
-) -> Project:
-    """Read the project. Raises ProjectError when nothing can be said about it."""
-    from qtrigger.project.loader import load_project
-
-    return load_project(root, environ, environment=environment, only=only)
-
-
 def open_service_with(clock: Clock) -> Callable[[Account], QueueService]:
     """Return what opens the service of an account over HTTP."""
     from qtrigger.queues.rest import RestQueueService
@@ -88,42 +75,21 @@ def open_service_with(clock: Clock) -> Callable[[Account], QueueService]:
     return open_service
 
 
-def open_workers(
-    project: Project, count: int, clock: Clock, sink: EventSink
-) -> tuple[WorkerPool, Interpreter]:
-    """Return a pool of `count` workers for the project, not started, and what runs them."""
-    from qtrigger.workers.interpreter import choose_interpreter
-    from qtrigger.workers.pool import WorkerPool
-    from qtrigger.workers.process import PythonWorker
-
-    interpreter = choose_interpreter(project.root, project.settings)
-
-    def make_worker() -> PythonWorker:
-        return PythonWorker(
-            interpreter=interpreter.path,
-            root=project.root,
-            env=project.settings,
-            clock=clock,
-            events=sink,
-        )
-
-    return WorkerPool(size=count, make=make_worker, clock=clock, events=sink), interpreter
-
-
 def check_runnable(project: Project) -> None:
     """Raise ProjectError when the project has no function that a host could run."""
     if any(not function.disabled for function in project.functions):
         return
-    if project.decorator_script is not None and not project.failed:
-        raise ProjectError(
-            f"{project.decorator_script.name} declares functions by decorators, which this version "
-            "does not run. Give each function a folder with a function.json."
-        )
     if project.problems:
         raise ProjectError(f"no function in {project.root} can run. Mend the findings above.")
+    if project.decorator_script is not None:
+        raise ProjectError(
+            f"{project.decorator_script} declares no functions. Decorate them with "
+            "app.queue_trigger, or add functions/NAME/function.json with a queueTrigger binding."
+        )
     raise ProjectError(
         f"there is no function in {project.root}. Add functions/NAME/function.json with a "
-        "queueTrigger binding, and functions/NAME/__init__.py with its main()."
+        "queueTrigger binding and functions/NAME/__init__.py with its main(), or function_app.py "
+        "with decorators."
     )
 
 
@@ -164,6 +130,7 @@ def tell_findings(problems: Sequence[Problem], sink: EventSink) -> None:
                 severity=problem.severity,
                 message=problem.message,
                 hint=problem.hint,
+                traceback=problem.traceback,
             )
         )
 

@@ -8,7 +8,7 @@ decorators can report the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -31,13 +31,15 @@ class Declaration:
     """A function as it was declared.
 
     `tree` holds function.json's value and its places. `script` is the code's file when the
-    declaration itself tells it; None leaves it to function.json's rules for `directory`.
+    declaration itself tells it; None leaves it to function.json's rules for `directory`. `fault`
+    says why a declaration could not be read as a whole.
     """
 
     name: str
     directory: Path
     tree: Tree
     script: Path | None = None
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,18 +70,21 @@ def decorated(
     line: int,
     entry_point: str,
     bindings: Sequence[dict[str, Any]],
-    retry: dict[str, Any] | None = None,
+    retry: Mapping[str, Any] | None = None,
+    file: Path | None = None,
 ) -> Declaration:
     """A function that a worker found declared by decorators, in the words of function.json.
 
-    `line` is where it stands in the script, from 1.
+    `line` is where it stands in `file`, from 1; that is the script, or another one that the script
+    imports.
     """
+    file = file or script
     value: dict[str, Any] = {"bindings": list(bindings), "entryPoint": entry_point}
     if retry is not None:
-        value["retry"] = retry
-    file = script.relative_to(root).as_posix() if script.is_relative_to(root) else str(script)
-    tree = Tree(file, OnePlace(value, line))
-    return Declaration(name=name, directory=root, tree=tree, script=script)
+        value["retry"] = dict(retry)
+    shown_file = file.relative_to(root).as_posix() if file.is_relative_to(root) else str(file)
+    tree = Tree(shown_file, OnePlace(value, line))
+    return Declaration(name=name, directory=file.parent, tree=tree, script=script)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +99,9 @@ def define(
 ) -> FunctionDefinition | Foreign | None:
     """The function that is meant; None after errors were noted."""
     tree = declaration.tree
+    if declaration.fault:
+        findings.error(declaration.fault, tree.place(()))
+        return None
     faults = shape(tree, scope.schema)
     if foreign := bindings.foreign_trigger(tree):
         findings.warning(f"not run here: its trigger is of type {shown(foreign)}", tree.place(()))
@@ -123,6 +131,7 @@ def define(
         output_mode=scope.host.output_mode(declaration.name),
         disabled=reason,
         retry=policy,
+        decorated=declaration.script is not None,
     )
 
 

@@ -22,7 +22,7 @@ class Functions:
 
     defined: list[FunctionDefinition] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
-    not_run: list[str] = field(default_factory=list)
+    not_run: dict[str, str] = field(default_factory=dict)
     excluded: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
@@ -33,16 +33,9 @@ class Functions:
         return (*defined, *self.failed, *self.not_run, *self.excluded)
 
 
-def read(
-    root: Path, folders: tuple[Path, ...], decorated: Sequence[Declaration], scope: Scope
-) -> Functions:
-    """Read the functions in the folders, or those that were declared by decorators."""
+def of_folders(root: Path, folders: tuple[Path, ...], scope: Scope) -> Functions:
+    """Read the functions in the folders."""
     functions = Functions()
-    for declaration in decorated:
-        _add(declaration.name, declaration, scope, Findings(declaration.name), functions)
-    if decorated:
-        _note_mixed(root, folders, decorated[0], functions)
-        return functions
     clashes = function_json.name_clashes(root, folders)
     for folder in folders:
         findings = Findings(folder.name)
@@ -50,32 +43,45 @@ def read(
         declared = None
         if first is None:
             declared = function_json.read(root, folder, findings)
-        else:
-            _note_clash(function_json.place(root, folder), first, findings)
+        elif (place := function_json.place(root, folder)) != first:
+            _note_clash(place, first.file, findings, "rename one of the two folders")
         _add(folder.name, declared, scope, findings, functions)
     return functions
 
 
-def _note_mixed(
-    root: Path, folders: tuple[Path, ...], declared: Declaration, functions: Functions
-) -> None:
-    findings = Findings()
+def of_decorators(declarations: Sequence[Declaration], scope: Scope) -> Functions:
+    """Read the functions that were declared by decorators."""
+    functions = Functions()
+    names = [declaration.name.casefold() for declaration in declarations]
+    for declaration in declarations:
+        findings = Findings(declaration.name)
+        first = declarations[names.index(declaration.name.casefold())]
+        if names.count(declaration.name.casefold()) == 1:
+            _add(declaration.name, declaration, scope, findings, functions)
+            continue
+        if declaration is not first:
+            hint = "give one of the two another name by function_name"
+            if declaration.name == first.name:
+                hint += "; Azure would run no function of this app"
+            place, other = declaration.tree.place(()), first.tree.place(())
+            _note_clash(place, str(other), findings, hint)
+        _add(declaration.name, None, scope, findings, functions)
+    return functions
+
+
+def note_unread(root: Path, folders: tuple[Path, ...], script: Path, findings: Findings) -> None:
+    """Say which folders are not looked into because of the script with decorators."""
     for folder in folders:
         findings.warning(
-            f"the function is not loaded, since {declared.tree.file} declares functions",
+            f"the function {shown(folder.name)} is not loaded, since the project has {script.name}",
             function_json.place(root, folder),
             "a project uses either decorators or function.json",
         )
-    functions.problems.extend(findings.problems)
 
 
-def _note_clash(place: Place, first: Place, findings: Findings) -> None:
-    if place != first:
-        findings.error(
-            f"a function of this name stands in {first.file} already; neither is run",
-            place,
-            "rename one of the two folders",
-        )
+def _note_clash(place: Place, first: str, findings: Findings, hint: str) -> None:
+    text = f"a function of this name stands in {first} already; neither is run"
+    findings.error(text, place, hint)
 
 
 def _add(
@@ -90,7 +96,7 @@ def _add(
     if isinstance(found, FunctionDefinition):
         functions.defined.append(found)
     elif isinstance(found, Foreign):
-        functions.not_run.append(name)
+        functions.not_run[name] = found.type
     elif excluded:
         functions.excluded.append(name)
     elif name not in functions.failed:

@@ -91,6 +91,10 @@ class Document:
             return _place(self._lines, self._keys[path])
         return self.value_place(path)
 
+    def element(self, path: Path) -> str:
+        """The number, from 0, of the element at `path`."""
+        return str(path[-1])
+
 
 def parse(data: bytes) -> Document:
     """Read a whole file. Raises JsonError with the place and what was expected there."""

@@ -11,18 +11,28 @@ from pathlib import Path
 from typing import Final
 
 from qtrigger.errors import ProjectError
-from qtrigger.project import function_json, host_json, local_settings, schemas
+from qtrigger.project import (
+    decorator_script,
+    function_json,
+    host_json,
+    local_settings,
+    schemas,
+)
 from qtrigger.project.definitions import Declaration, Scope
 from qtrigger.project.effective import effective
 from qtrigger.project.findings import Findings, Place, shown
-from qtrigger.project.functions import Functions, note_strangers
-from qtrigger.project.functions import read as read_functions
-from qtrigger.project.model import Project
+from qtrigger.project.functions import (
+    Functions,
+    note_strangers,
+    note_unread,
+    of_decorators,
+    of_folders,
+)
+from qtrigger.project.model import Problem, Project, Severity
 from qtrigger.project.settings import Setting, Settings, layered
 
 _DEVELOPMENT: Final = "development"
 _ENVIRONMENT: Final = "AZURE_FUNCTIONS_ENVIRONMENT"
-_DECORATORS: Final = "function_app.py"
 
 
 def load_project(
@@ -31,31 +41,39 @@ def load_project(
     *,
     environment: str,
     only: Sequence[str] = (),
-    decorated: Sequence[Declaration] = (),
+    decorated: Sequence[Declaration] | None = None,
+    script_problems: Sequence[Problem] = (),
 ) -> Project:
     """Read the project in `root` under the variables `environ`.
 
     `environment` is `Development`, `Production` or another of Azure's names; `only` limits the
-    functions to those named. `decorated` are functions that a worker reported of a project with
-    decorators; they are taken instead of function folders. Raises ProjectError when there is no
-    project at all; every other finding is among the project's problems.
+    functions to those named. `decorated` are the functions that a worker found in the script with
+    decorators, None when none was asked; `script_problems` is what it said of the script as a
+    whole. Raises ProjectError when there is no project at all; every other finding is among the
+    project's problems.
     """
     root = root.absolute()
     _check_folder(root)
     findings = Findings()
     local = _local(root, environment, findings)
     settings = layered(environ, local.settings, findings)
+    own = Findings()
+    script = decorator_script.find(root, settings, own)
     folders = function_json.folders(root)
-    script = root / (settings.get("PYTHON_SCRIPT_FILE_NAME") or _DECORATORS)
-    if not (folders or decorated or script.is_file()):
+    if not (folders or script):
         _check_host_file(root)
     _note_language(settings, findings)
     scope, usable = _scope(root, settings, environment, only, findings)
+    usable = usable and not own.failed
+    findings.add(*own.problems, *script_problems)
     functions = Functions()
     # Without the local settings every function would only seem to miss its own.
-    if local.usable:
-        functions = read_functions(root, folders, decorated, scope)
-        note_strangers(functions, scope, only, findings)
+    if script and any(each.severity is Severity.ERROR for each in script_problems):
+        note_unread(root, folders, script, findings)
+    elif local.usable:
+        functions = _functions(root, folders, script, decorated, scope, findings)
+        if script is None or decorated is not None:
+            note_strangers(functions, scope, only, findings)
     runnable = functions.defined if usable else []
     return Project(
         root=root,
@@ -65,12 +83,33 @@ def load_project(
         functions=tuple(sorted(runnable, key=lambda function: function.name.casefold())),
         failed=tuple(functions.failed),
         problems=tuple(dict.fromkeys((*findings.problems, *functions.problems))),
-        not_run=tuple(functions.not_run),
+        not_run=dict(functions.not_run),
         blocked=not (usable and local.usable),
         effective=tuple(effective(scope.host)) if usable else (),
         origins={setting.name: setting.origin for setting in settings.all},
-        decorator_script=script if script.is_file() else None,
+        decorator_script=script,
     )
+
+
+def _functions(
+    root: Path,
+    folders: tuple[Path, ...],
+    script: Path | None,
+    decorated: Sequence[Declaration] | None,
+    scope: Scope,
+    findings: Findings,
+) -> Functions:
+    """The functions of the script; those of the folders when it declares none."""
+    if script is None or not decorated:
+        if script is not None and decorated is not None and folders:
+            findings.warning(
+                f"{script.name} declares no functions; those of the folders are loaded",
+                Place(file=script.name, line=1),
+                "a project uses either decorators or function.json",
+            )
+        return of_folders(root, folders, scope)
+    note_unread(root, folders, script, findings)
+    return of_decorators(decorated, scope)
 
 
 def _scope(
@@ -112,7 +151,7 @@ def _check_host_file(root: Path) -> None:
     hint = f"; there is one in {holding}" if holding else ""
     raise ProjectError(
         f"{root} is no functions project: it has neither host.json nor a folder with "
-        f"function.json nor {_DECORATORS}{hint}"
+        f"function.json nor {decorator_script.DEFAULT}{hint}"
     )
 
 

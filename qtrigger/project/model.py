@@ -24,6 +24,7 @@ class Problem:
 
     `file` is relative to the project's root ("" for the environment), `line` and `column` count
     from 1 (0: unknown). `function` names the function it belongs to, "" for the whole project.
+    `traceback` is there when user code raised something, in several lines.
     """
 
     severity: Severity
@@ -33,6 +34,7 @@ class Problem:
     column: int = 0
     function: str = ""
     hint: str = ""
+    traceback: str = ""
 
     @property
     def place(self) -> str:
@@ -115,7 +117,8 @@ class FunctionDefinition:
     """A function that can be run as far as its files say.
 
     `bindings` are the raw binding objects, `source` the file that declares them, `disabled` the
-    reason for not polling ("" when enabled).
+    reason for not polling ("" when enabled). The code of a `decorated` one stands in `source`, and
+    `script_file` is what has to be imported to have it; `directory` is the folder of `source`.
     """
 
     name: str
@@ -130,6 +133,7 @@ class FunctionDefinition:
     output_mode: str = "azure"
     disabled: str = ""
     retry: RetryPolicy | None = None
+    decorated: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,10 +175,11 @@ class Project:
 
     `settings` are the app settings that workers get in their environment, `origins` where each of
     them comes from: `environment`, or a place such as `local.settings.json:7`. `failed` names the
-    functions that have errors; their problems say why. `not_run` names those whose trigger is of
-    another kind. A `blocked` project must not run at all, since host.json or local.settings.json
-    cannot be used; it has no functions. `decorator_script` is the file that may declare functions
-    by decorators, which only a worker can tell.
+    functions that have errors; their problems say why. `not_run` gives the types of those triggers
+    that are of another kind, by function. A `blocked` project must not run at all, since host.json,
+    local.settings.json or the name of the script with decorators cannot be used; it has no
+    functions. `decorator_script` is the file that may declare functions by decorators, which only
+    a worker can tell.
     """
 
     root: Path
@@ -184,7 +189,7 @@ class Project:
     functions: tuple[FunctionDefinition, ...]
     failed: tuple[str, ...]
     problems: tuple[Problem, ...]
-    not_run: tuple[str, ...] = ()
+    not_run: Mapping[str, str] = field(default_factory=dict)
     blocked: bool = False
     effective: tuple[EffectiveValue, ...] = ()
     origins: Mapping[str, str] = field(default_factory=dict)

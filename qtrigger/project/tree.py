@@ -7,6 +7,7 @@ place in the file or to the setting that overrode it. Knows no schema and no rul
 from __future__ import annotations
 
 import itertools
+import json
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -46,6 +47,9 @@ class Source(Protocol):
     def key_place(self, path: Path) -> tuple[int, int]:
         """Line and column of the key at the end of `path`."""
 
+    def element(self, path: Path) -> str:
+        """What tells the element at `path` from its neighbours."""
+
 
 class OnePlace:
     """A value whose parts all have one place, such as a function declared by decorators."""
@@ -60,6 +64,14 @@ class OnePlace:
         return self._line, 1
 
     key_place = value_place
+
+    def element(self, path: Path) -> str:
+        """Its name, since nobody sees the elements stand in an order."""
+        part = self.value
+        for key in path:
+            part = part[key]
+        name = part.get("name") if isinstance(part, dict) else None
+        return json.dumps(path[-1] if name is None else name)
 
 
 class Tree:
@@ -125,8 +137,11 @@ class Tree:
         if found := self.override(path):
             return found.name
         text = ""
-        for key in path:
-            text += f"[{key}]" if isinstance(key, int) else f".{key}"
+        for depth, key in enumerate(path, 1):
+            if isinstance(key, int):
+                text += f"[{self.document.element(path[:depth])}]"
+            else:
+                text += f".{key}"
         return text.removeprefix(".") or "the file"
 
     def report(self, fault: Fault, findings: Findings) -> None:

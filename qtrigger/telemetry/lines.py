@@ -41,6 +41,7 @@ def _(event: Finding) -> Line:
         function=event.function,
         text=f"{place}{event.message}{hint}",
         fields={"place": event.place},
+        details=event.traceback,
     )
 
 

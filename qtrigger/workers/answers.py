@@ -22,6 +22,7 @@ from qtrigger.invocation import (
     Rejected,
     Succeeded,
 )
+from qtrigger.workers.indexed import Indexed, IndexedFunction
 from qtrigger.workers.python.wire import WireError
 from qtrigger.workers.worker import FunctionSpec, Loaded, LoadFailure
 
@@ -44,10 +45,36 @@ def load_request(root: Path, functions: Sequence[FunctionSpec]) -> dict[str, Any
                 "entry": function.entry_point,
                 "bindings": function.bindings,
                 "outputs": function.outputs,
+                "decorated": function.decorated,
             }
             for function in functions
         ],
     }
+
+
+def index_request(root: Path, script: Path) -> dict[str, Any]:
+    """The header that asks a worker process what a script declares."""
+    return {"t": "index", "root": str(root), "script": str(script)}
+
+
+def indexed(header: Mapping[str, Any]) -> Indexed:
+    """What an index frame says."""
+    failure = header["failure"]
+    return Indexed(
+        functions=tuple(
+            IndexedFunction(
+                name=each["name"],
+                entry_point=each["entry"],
+                file=Path(each["file"]),
+                line=each["line"],
+                bindings=tuple(each["bindings"]),
+                retry=each["retry"],
+                fault=each["fault"],
+            )
+            for each in header["functions"]
+        ),
+        failure=LoadFailure(**failure) if failure else None,
+    )
 
 
 def loaded(header: Mapping[str, Any]) -> Loaded:

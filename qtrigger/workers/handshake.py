@@ -12,7 +12,7 @@ from pathlib import Path
 
 from qtrigger.clock import Clock
 from qtrigger.errors import WorkerStartError
-from qtrigger.workers.pooled import LoadCrash, crash_at
+from qtrigger.workers.pooled import LoadCrash, crash_at, crash_in
 from qtrigger.workers.python.wire import VERSION, Header
 from qtrigger.workers.usertext import UserText
 from qtrigger.workers.worker import FunctionSpec
@@ -21,7 +21,7 @@ from qtrigger.workers.worker import FunctionSpec
 class Handshake:
     """The host's side of it; `text` tells which function is being imported, and last words.
 
-    `functions` are those that are asked for, in the project at `root`.
+    `functions` are those that are asked for, in the project at `root`; an index asks for none.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class Handshake:
         clock: Clock,
         text: UserText,
         *,
-        functions: Sequence[FunctionSpec],
+        functions: Sequence[FunctionSpec] = (),
         root: Path,
     ) -> None:
         self._interpreter = interpreter
@@ -38,6 +38,7 @@ class Handshake:
         self._text = text
         self._functions = {function.name: function for function in functions}
         self._root = root
+        self._script: Path | None = None
         # Frames may come before anybody asks for them.
         self._came: asyncio.Queue[Header | WorkerStartError] = asyncio.Queue()
 
@@ -56,6 +57,11 @@ class Handshake:
             raise WorkerStartError(
                 f"the worker process speaks version {version} of the protocol, not {VERSION}"
             )
+
+    async def indexed(self, script: Path, within_s: float) -> Header:
+        """Wait for what a script declares. Raises LoadCrash when its import prevents that."""
+        self._script = script
+        return await self._next("index", within_s)
 
     async def ready(self, within_s: float) -> Header:
         """Wait for it to have loaded. Raises LoadCrash for a function that prevents that."""
@@ -79,6 +85,10 @@ class Handshake:
             message = f"the worker process failed while importing it: {what}"
             failure = crash_at(function, self._root, message, self._text.last_words)
             return LoadCrash(function.name, failure, again=again)
+        if self._script is not None:
+            message = f"the worker process failed while importing {self._script.name}: {what}"
+            failure = crash_in(self._script, self._root, message, self._text.last_words)
+            return LoadCrash(self._script.name, failure, again=again)
         return WorkerStartError(
             f"{self._interpreter}: the worker process: {what}{self._text.last_words}"
         )

@@ -65,7 +65,11 @@ def crash_at(function: FunctionSpec, root: Path, message: str, last_words: str =
     Such an end leaves no place, so the script's first line is named; `root` is the project's.
     `last_words` are what the process wrote at last; they stand where a traceback would.
     """
-    script = function.script_file
+    return crash_in(function.script_file, root, message, last_words)
+
+
+def crash_in(script: Path, root: Path, message: str, last_words: str = "") -> LoadFailure:
+    """The same for a script that declares functions by decorators."""
     shown = script.relative_to(root) if script.is_relative_to(root) else script
     return LoadFailure(
         message=message,

@@ -19,8 +19,10 @@ from qtrigger.workers import answers
 from qtrigger.workers.background import begin
 from qtrigger.workers.deadlines import Deadlines
 from qtrigger.workers.handshake import Handshake
+from qtrigger.workers.indexed import Indexed
 from qtrigger.workers.launch import launch
 from qtrigger.workers.link import Link
+from qtrigger.workers.pooled import LoadCrash
 from qtrigger.workers.python.wire import Header
 from qtrigger.workers.spawn import Process
 from qtrigger.workers.underway import Underway
@@ -32,7 +34,7 @@ class PythonWorker:
     """A `Worker`: one child process under the given interpreter.
 
     `env` is its whole environment but for what the programming model adds; `root` its working
-    directory. It is started once; a new process is a new object.
+    directory. It is started once, after an index or without; a new process is a new object.
     """
 
     def __init__(
@@ -93,15 +95,36 @@ class PythonWorker:
         """How many invocations it has answered itself."""
         return self._underway.completed
 
+    async def index(self, script: Path) -> Indexed:
+        """Come up and say what the script declares; `start` then goes on with what it imported.
+
+        Raises WorkerStartError when the process does not come up. When the script itself brings
+        it down, that is the failure of all its functions.
+        """
+        handshake = self._handshake = self._new_handshake(())
+        came_up = False
+        try:
+            await self._come_up(handshake)
+            self._send(answers.index_request(self._root, script))
+            found = await handshake.indexed(script, self._deadlines.load_s)
+            came_up = True
+            return answers.indexed(found)
+        except LoadCrash as crash:
+            return Indexed(failure=crash.failure)
+        finally:
+            self._handshake = None
+            self._text.loaded()
+            if not came_up:
+                await self._end()
+
     async def start(self, functions: Sequence[FunctionSpec]) -> Loaded:
         """See `Worker`. Raises LoadCrash when importing one function ended the process."""
-        # Made before the process: its first frame may be here before we are back.
-        handshake = self._handshake = Handshake(
-            self._interpreter, self._clock, self._text, functions=functions, root=self._root
-        )
+        handshake = self._handshake = self._new_handshake(functions)
         try:
-            await self._spawn()
-            await handshake.hello(self._deadlines.start_s)
+            if self._process is None:
+                await self._come_up(handshake)
+            elif self._ended.is_set():
+                handshake.ended(self.how)
             self._send(answers.load_request(self._root, functions))
             ready = await handshake.ready(self._deadlines.load_s)
             self._accepting = True
@@ -150,6 +173,16 @@ class PythonWorker:
         await self._ended.wait()
 
     # --- start and end --------------------------------------------------------------------------
+
+    def _new_handshake(self, functions: Sequence[FunctionSpec]) -> Handshake:
+        # Made before the process: its first frame may be here before we are back.
+        return Handshake(
+            self._interpreter, self._clock, self._text, functions=functions, root=self._root
+        )
+
+    async def _come_up(self, handshake: Handshake) -> None:
+        await self._spawn()
+        await handshake.hello(self._deadlines.start_s)
 
     async def _spawn(self) -> None:
         process = Process(self._clock, self._text.on_line, self._broken.set)
@@ -239,7 +272,7 @@ class PythonWorker:
         elif kind == "uncancelled":
             self._underway.uncancelled(header["id"])
         elif kind == "loading":
-            self._text.on_loading(header["function"])
+            self._text.on_loading(header["function"], header.get("script", ""))
         elif self._handshake is not None:
             self._handshake.on_frame(header)
 

@@ -56,11 +56,11 @@ class UserText:
         self._lines.append(line)
         self._say("", logging.INFO if stream == "stdout" else logging.WARNING, stream, line)
 
-    def on_loading(self, function: str) -> None:
-        """The import of a function begins."""
+    def on_loading(self, function: str, script: str = "") -> None:
+        """The import of a function begins, or of a script with any number of them."""
         self.loaded()
         self.importing = function
-        text = f"importing it takes longer than {self._note_after_s:g} s"
+        text = f"importing {script or 'it'} takes longer than {self._note_after_s:g} s"
         self._note = self._clock.call_later(
             self._note_after_s, lambda: self._say(function, logging.WARNING, LOGGER, text)
         )

@@ -19,7 +19,8 @@ class FunctionSpec:
     """What a worker must know to load a function and to run it.
 
     `bindings` are the binding objects of function.json. `concurrency` is the most invocations
-    that may run at once in one worker. `outputs` is `azure` or `exact`.
+    that may run at once in one worker. `outputs` is `azure` or `exact`. A `decorated` function is
+    found by its name among those that its script declares, and not by its entry point.
     """
 
     name: str
@@ -29,6 +30,7 @@ class FunctionSpec:
     bindings: tuple[Mapping[str, Any], ...]
     concurrency: int
     outputs: str = "azure"
+    decorated: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

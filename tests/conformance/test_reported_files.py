@@ -251,7 +251,7 @@ def test_a_function_with_a_binding_that_does_not_run_here_says_so(folder: Projec
 
     assert told(project, "functions/resize/function.json:1:", 'type "blob" is not run here')
     assert told(project, "functions/http/function.json:1:1: warning: not run here")
-    assert project.not_run == ("http",)
+    assert project.not_run == {"http": "httpTrigger"}
 
 
 def test_an_old_key_of_an_output_gets_the_new_one(folder: ProjectFolder) -> None:

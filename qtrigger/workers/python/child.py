@@ -1,8 +1,8 @@
 """The life of a worker process.
 
-Owns the order of things: hello, load, ready, then runs until told to stop or until the host is
-gone. Loading and async functions have the main thread and its event loop, plain functions a pool
-of threads, frames the channel's own threads.
+Owns the order of things: hello, an index where one is asked for, load, ready, then runs until told
+to stop or until the host is gone. Loading and async functions have the main thread and its event
+loop, plain functions a pool of threads, frames the channel's own threads.
 """
 
 from __future__ import annotations
@@ -19,12 +19,15 @@ import sys
 import threading
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from . import wire
+from . import loader, wire
+from .apps import Apps
 from .channel import Channel
 from .context import NOWHERE, SCOPE, Scope
 from .failures import Describer
+from .index import index
 from .loading import Loading
 from .logs import Logs
 from .runs import Runs
@@ -65,8 +68,9 @@ class Child:
         self._channel = channel
         self._storage = threading.local()
         self._logs = Logs(self._storage, channel.send_log)
-        self._loads: queue.SimpleQueue[wire.Header | None] = queue.SimpleQueue()
+        self._requests: queue.SimpleQueue[wire.Header | None] = queue.SimpleQueue()
         self._loop = asyncio.new_event_loop()
+        self._apps = Apps(self._loop)
         self._stopping = threading.Event()
         self._runs: Runs | None = None
 
@@ -84,18 +88,28 @@ class Child:
                 "pid": os.getpid(),
             }
         )
-        request = self._loads.get()
+        asyncio.set_event_loop(self._loop)
+        request = self._requests.get()
+        while request is not None and request["t"] == "index":
+            self._index(request)
+            request = self._requests.get()
         if request is not None:
-            asyncio.set_event_loop(self._loop)
             self._load(request)
             self._serve()
         self._logs.uninstall()
         self._channel.drain(LAST_WORDS_S)
         return 0
 
+    def _index(self, request: wire.Header) -> None:
+        """Report what a script declares; its app stays loaded, for a request to load it."""
+        root, script = request["root"], request["script"]
+        loader.prepare(root, [])
+        self._channel.send({"t": "loading", "function": "", "script": Path(script).name})
+        self._channel.send({"t": "index", **index(self._apps, script, Describer(root))})
+
     def _load(self, request: wire.Header) -> None:
         describer = Describer(request["root"])
-        loading = Loading(request, describer, self._loop, self._announce)
+        loading = Loading(request, describer, self._loop, self._announce, self._apps)
         plans, failures = loading.load()
         self._runs = Runs(
             plans=plans,
@@ -130,11 +144,11 @@ class Child:
             kind = header["t"]
             if kind == "invoke":
                 invocations.append((header, blob))
-            elif kind == "load":
-                self._loads.put(header)
+            elif kind in ("index", "load"):
+                self._requests.put(header)
             elif kind == "stop":
                 self._stopping.set()
-                self._loads.put(None)
+                self._requests.put(None)
                 self._loop.call_soon_threadsafe(self._loop.stop)
             elif self._runs is not None:
                 # It may be about one that came just before.

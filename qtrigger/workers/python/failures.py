@@ -7,11 +7,12 @@ the exception is.
 
 from __future__ import annotations
 
+import inspect
 import os
 import traceback
 from collections.abc import Iterable
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from .hints import hint
@@ -75,7 +76,7 @@ class Describer:
 
     def defined_at(self, function: Any) -> str:
         """`file:line` where a function is defined, "" when it cannot be told."""
-        code = getattr(function, "__code__", None)
+        code = code_of(function)
         return f"{self._relative(code.co_filename)}:{code.co_firstlineno}" if code else ""
 
     def _is_users(self, filename: str) -> bool:
@@ -93,6 +94,16 @@ class Describer:
             return "".join(report.format())
         except BaseException as broken:  # noqa: BLE001 - the user's __str__ or __repr__ may raise
             return f"{type(error).__name__}: no traceback ({type(broken).__name__})"
+
+
+def code_of(function: Any) -> CodeType | None:
+    """The code of a function, below whatever `functools.wraps` has put around it."""
+    try:
+        innermost: Any = inspect.unwrap(function)
+    except ValueError:  # it wraps itself
+        innermost = function
+    code = getattr(innermost, "__code__", None)
+    return code if isinstance(code, CodeType) else None
 
 
 def message_of(error: BaseException) -> str:

@@ -7,8 +7,13 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import sys
+import traceback
 from pathlib import Path
+
+_LIBRARY = "azure.functions."
+_DECORATOR_CALL = re.compile(r"(\w+\.)*(queue_\w+|generic_\w+|function_name|retry)\(\)")
 
 
 def hint(error: BaseException, root: str) -> str:
@@ -23,6 +28,15 @@ def hint(error: BaseException, root: str) -> str:
         return "set it in the environment, or in Values of local.settings.json"
     if isinstance(error, SystemExit):
         return "code that ends the process stands under if __name__ == '__main__'"
+    return _about_code(error)
+
+
+def _about_code(error: BaseException) -> str:
+    if _is_of_decorators(error):
+        return (
+            "the decorators for queues are queue_trigger(arg_name, queue_name, connection) and "
+            "queue_output with the same arguments"
+        )
     return "what may fail belongs into the function, where it fails one try of one message"
 
 
@@ -46,6 +60,17 @@ def _is_of_environ(error: KeyError) -> bool:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     return trace is not None and trace.tb_frame.f_globals.get("__name__") == os.__name__
+
+
+def _is_of_decorators(error: BaseException) -> bool:
+    """Whether a decorator refuses what it is given, or does not exist."""
+    if isinstance(error, TypeError) and _DECORATOR_CALL.match(str(error)):
+        return True
+    owner = type(getattr(error, "obj", None)).__module__  # of an AttributeError
+    return f"{owner}.".startswith(_LIBRARY) or any(
+        f"{frame.f_globals.get('__name__', '')}.".startswith(_LIBRARY)
+        for frame, _ in traceback.walk_tb(error.__traceback__)
+    )
 
 
 def _pip(what: str) -> str:

@@ -38,7 +38,7 @@ def prepare(root: str, parents: Sequence[str]) -> None:
     with contextlib.suppress(ImportError):
         importlib.import_module("azure")
     packages = Path(root, ".python_packages", "lib", "site-packages")
-    if packages.is_dir():
+    if packages.is_dir() and str(packages) not in sys.path:
         sys.path.insert(_first_site_packages(), str(packages))
     for folder in dict.fromkeys([root, *parents]):
         if folder in sys.path:

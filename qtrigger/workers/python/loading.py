@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from . import loader
+from .apps import AppError, Apps
 from .calls import queue_message_class
 from .context import SCOPE, Scope
-from .failures import Describer
+from .failures import Describer, code_of
+from .importing import imported
+from .index import app_failure
 from .signature import Plan, SignatureError, plan
 
 Announce = Callable[[str], "contextvars.Token[Scope]"]
@@ -31,16 +34,19 @@ class Loading:
         describer: Describer,
         loop: asyncio.AbstractEventLoop,
         announce: Announce,
+        apps: Apps,
     ) -> None:
         self._root = request["root"]
         self._functions = request["functions"]
         self._describer = describer
         self._loop = loop
         self._announce = announce
+        self._apps = apps
 
     def load(self) -> tuple[dict[str, Plan], dict[str, dict[str, str]]]:
         """The plans of the functions that can run, and why the others cannot."""
-        parents = dict.fromkeys(str(Path(f["directory"]).parent) for f in self._functions)
+        folders = [Path(f["directory"]) for f in self._functions if not f["decorated"]]
+        parents = dict.fromkeys(str(folder.parent) for folder in folders)
         loader.prepare(self._root, list(parents))
         plans: dict[str, Plan] = {}
         failures: dict[str, dict[str, str]] = {}
@@ -49,8 +55,6 @@ class Loading:
             token = self._announce(name)
             made = self._load_one(function)
             SCOPE.reset(token)
-            # A module may have used asyncio.run, which leaves no current loop behind.
-            asyncio.set_event_loop(self._loop)
             if isinstance(made, Plan):
                 plans[name] = made
             else:
@@ -71,23 +75,35 @@ class Loading:
             if made.takes == "message":
                 queue_message_class()
         except BaseException as error:  # noqa: BLE001 - a module may raise anything, sys.exit too
-            failure = self._describer.failure(error)
-            if not failure["place"] and code is not None:
-                failure["place"] = self._describer.defined_at(code)
-            if isinstance(error, SignatureError):
-                failure["hint"] = f"the bindings stand in {self._declared_in(function)}"
-            return failure
+            return self._failure(function, code, error)
         return made
 
-    def _declared_in(self, function: Mapping[str, Any]) -> str:
-        return os.path.relpath(Path(function["directory"], "function.json"), self._root)
+    def _failure(
+        self, function: Mapping[str, Any], code: Callable[..., Any] | None, error: BaseException
+    ) -> dict[str, str]:
+        if isinstance(error, AppError):
+            return app_failure(error, function["script"], self._describer)
+        failure = self._describer.failure(error)
+        if not failure["place"] and code is not None:
+            failure["place"] = self._describer.defined_at(code)
+        if isinstance(error, SignatureError):
+            declared_in = self._declared_in(function, code)
+            failure["hint"] = f"the bindings stand in {declared_in}"
+            if function["decorated"]:
+                # The checks are those of both models, and speak of the file of the first.
+                failure["message"] = failure["message"].replace("function.json", declared_in)
+        return failure
+
+    def _declared_in(self, function: Mapping[str, Any], code: Callable[..., Any] | None) -> str:
+        file = str(Path(function["directory"], "function.json"))
+        if function["decorated"]:
+            found = code_of(code)
+            file = found.co_filename if found is not None else function["script"]
+        return os.path.relpath(file, self._root)
 
     def _import(self, function: Mapping[str, Any]) -> Callable[..., Any]:
-        """Import the script, without a running loop, so that its code may run one of its own.
-
-        The reference imports while its loop runs. Code that needs that (a client made at import)
-        gets a second try under ours.
-        """
+        if function["decorated"]:
+            return self._apps.code(function["script"], function["name"])
 
         def load() -> Callable[..., Any]:
             return loader.load(
@@ -96,12 +112,4 @@ class Loading:
                 entry=function["entry"],
             )
 
-        async def load_in_loop() -> Callable[..., Any]:
-            return load()
-
-        try:
-            return load()
-        except RuntimeError as error:
-            if "no running event loop" not in str(error):
-                raise
-        return self._loop.run_until_complete(load_in_loop())
+        return imported(load, self._loop)

@@ -184,7 +184,7 @@ def test_reported_decorators_pass_the_same_checks_and_replace_folders(
     assert (function.name, function.entry_point) == ("resize", "resize")
     assert (function.source, function.script_file) == ("function_app.py", script)
     assert (function.trigger.queue, function.trigger.data_type) == ("orders", "binary")
-    assert (project.failed, project.not_run) == (("bad",), ("web",))
+    assert (project.failed, project.not_run) == (("bad",), {"web": "httpTrigger"})
     (problem,) = errors(project)
     assert (problem.file, problem.line) == ("function_app.py", 12)
     unread = [problem.file for problem in warnings(project) if "not loaded" in problem.message]
