@@ -95,6 +95,7 @@ class MessageStore:
         if lifetime < math.inf:
             ends = self._clock.monotonic() + lifetime
             heapq.heappush(self._by_expiry, (ends, stored.turn, stored))
+            self._sweep_by_expiry()
         return stored.shown(stored.receipt)
 
     def receive(self, count: int, visibility_timeout_s: float) -> list[QueueMessage]:
@@ -175,6 +176,12 @@ class MessageStore:
         if len(self._by_visibility) > 2 * len(self._messages) + _SWEEP_SLACK:
             self._by_visibility = [e for e in self._by_visibility if e[1] == e[2].turn]
             heapq.heapify(self._by_visibility)
+
+    def _sweep_by_expiry(self) -> None:
+        """Let go of messages that are gone: their time to live may be days ahead, or years."""
+        if len(self._by_expiry) > 2 * len(self._messages) + _SWEEP_SLACK:
+            self._by_expiry = [entry for entry in self._by_expiry if entry[2].turn != -1]
+            heapq.heapify(self._by_expiry)
 
     def _pop_visible(self, count: int) -> list[_Stored]:
         self._drop_expired()

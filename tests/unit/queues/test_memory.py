@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 
 import pytest
 
@@ -206,3 +207,19 @@ def test_renewals_do_not_pile_up() -> None:
         receipt = store.update(message.id, receipt, 600, None).pop_receipt
 
     assert len(store._by_visibility) < 200
+
+
+async def test_a_deleted_message_takes_no_memory_until_its_time_to_live_is_over(
+    queue: MemoryQueueClient,
+) -> None:
+    tracemalloc.start()
+    try:
+        for number in range(1_000):
+            await queue.send(f"{number:10000}")
+            (message,) = await queue.receive(1, 600)
+            await queue.delete(message.id, message.pop_receipt)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert held < 2_000_000
