@@ -109,6 +109,20 @@ class QueueStateChanged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MessagesHidden:
+    """At a start, about `count` messages were hidden from this host, and none was visible.
+
+    Who holds them cannot be known; what a killed host of this project left comes back within
+    `lease_s` seconds.
+    """
+
+    function: str
+    queue: str
+    count: int
+    lease_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InvocationStarted:
     """A function is about to be called."""
 
@@ -276,6 +290,7 @@ Event = (
     | ReloadRejected
     | PollFinished
     | QueueStateChanged
+    | MessagesHidden
     | InvocationStarted
     | InvocationFinished
     | MessagePoisoned

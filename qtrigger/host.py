@@ -18,6 +18,7 @@ from qtrigger.events import (
     HostReady,
     HostStopping,
 )
+from qtrigger.hidden import tell_hidden
 from qtrigger.idle import IdleWatch
 from qtrigger.listener import Listener
 from qtrigger.project.model import FunctionDefinition, Project
@@ -53,6 +54,7 @@ class Host:
         self._sink = sink
         self._idle = IdleWatch(clock)
         self._polling: set[asyncio.Task[None]] = set()
+        self._looking: set[asyncio.Task[None]] = set()
         self._assembly = Assembly(
             project.host,
             services=services,
@@ -90,6 +92,16 @@ class Host:
                 after_s=self._clock.monotonic() - began,
             )
         )
+
+    def tell_hidden(self) -> None:
+        """Say, soon, what is hidden from the listeners; for the first start of a process.
+
+        At a reload it would be what the host before this one still works on.
+        """
+        self._looking = {
+            asyncio.ensure_future(tell_hidden(listener, self.project.host.lease_s, self._sink))
+            for listener in self.listeners
+        }
 
     async def failed(self) -> None:
         """Wait for a listener to end by a defect of ours, and raise it; else wait for ever."""
@@ -129,7 +141,7 @@ class Host:
                 await self._drained(RELEASE_TIMEOUT_S, never)
                 for listener in self.listeners:
                     listener.cancel()
-                for task in self._polling:
+                for task in self._polling | self._looking:
                     task.cancel()
                 await self._drained(RELEASE_TIMEOUT_S, never)
             finally:

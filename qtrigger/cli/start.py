@@ -142,6 +142,7 @@ class HostStarter:
     def __init__(
         self, options: StartOptions, emulator: LocalEmulator, clock: SystemClock, sink: EventSink
     ) -> None:
+        self._first = True
         self._options = options
         self._emulator = emulator
         self._clock = clock
@@ -183,6 +184,9 @@ class HostStarter:
         if not host.listeners:
             await host.stop("nothing to run", up_to_s=0.0, at_once=asyncio.Event())
             raise ProjectError("no function could be loaded. Mend the findings above.")
+        if self._first:
+            self._first = False
+            host.tell_hidden()
         return host
 
 

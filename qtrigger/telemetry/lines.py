@@ -15,6 +15,7 @@ from qtrigger.events import (
     HostReady,
     HostStopped,
     HostStopping,
+    MessagesHidden,
     PollFinished,
     QueueStateChanged,
     ReloadRejected,
@@ -132,6 +133,21 @@ def _(event: QueueStateChanged) -> Line:
         function=event.function,
         text=f"{sentence(text)} {event.hint}".rstrip() + again,
         fields={"queue": event.queue},
+    )
+
+
+@line_of.register
+def _(event: MessagesHidden) -> Line:
+    them = "message is" if event.count == 1 else "messages are"
+    return Line(
+        event="queue.hidden",
+        level=INFO,
+        tag="queue",
+        function=event.function,
+        text=f"about {event.count:,} {them} hidden in {event.queue}: taken by another consumer, "
+        "left by a host that was killed, or delayed. What a killed host left comes back when its "
+        f"lease ends: in {duration_text(event.lease_s)} at most (qtrigger.lease)",
+        fields={"queue": event.queue, "count": event.count},
     )
 
 

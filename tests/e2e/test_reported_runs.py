@@ -143,6 +143,28 @@ async def test_a_message_whose_host_was_killed_comes_back_with_its_lease(
     assert await service.raw(folder.queue("slow-poison")) == []
 
 
+async def test_what_a_killed_host_left_is_told_at_the_next_start_as_far_as_it_can_be_known(
+    folder: ProjectFolder, service: Service
+) -> None:
+    folder.function("slow", HANGS_ON_FIRST)
+    folder.environ["HANG"] = "1"
+    await service.put(folder.queue("slow"), ["a", "b"])
+    with running(folder, "--log-level", "debug") as first:
+        first.wait_for("try 1 from", count=2)
+        assert "hidden in" not in first.output
+        first.signal(signal.SIGKILL)
+        first.wait()
+
+    with running(folder) as second:
+        second.wait_for(f"about 2 messages are hidden in {folder.queue('slow')}")
+        second.signal(signal.SIGTERM)
+        assert second.wait() == 0
+
+    (line,) = [line for line in second.lines if "hidden in" in line]
+    assert "left by a host that was killed" in line
+    assert "10 min at most (qtrigger.lease)" in line
+
+
 async def test_a_message_whose_hosts_all_died_is_not_run_again_and_says_so(
     folder: ProjectFolder, service: Service
 ) -> None:
