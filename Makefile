@@ -7,8 +7,11 @@ STAMP := .venv/.ready
 
 MINUTES ?= 3
 SEED ?= 1
+MESSAGES ?= 1000000
+SIZE ?= 1024
+RELOADS ?= 0
 
-.PHONY: help setup demo test unit chaos check fmt lint types imports clean
+.PHONY: help setup demo test unit chaos soak check fmt lint types imports clean
 
 help:  ## Show what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -41,6 +44,9 @@ unit: $(STAMP)  ## Run the quick tests alone
 
 chaos: $(STAMP)  ## Kill and starve hosts, then account for every message (MINUTES=3 SEED=1)
 	@$(BIN)/python -m tests.chaos.chaos --minutes $(MINUTES) --seed $(SEED)
+
+soak: $(STAMP)  ## Let a host work for long, then look at its memory (MESSAGES=1000000 RELOADS=0)
+	@$(BIN)/python -m tests.soak.soak --messages $(MESSAGES) --size $(SIZE) --reloads $(RELOADS)
 
 fmt: $(STAMP)  ## Format the code
 	@$(BIN)/ruff format .

@@ -1,11 +1,12 @@
-"""The account after a chaos: where every message went, and why some were processed twice."""
+"""The account after a chaos: where every message went, and why some were processed again."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tests.chaos.project import ALWAYS_FAILS, Run
+from tests.chaos.project import ALWAYS_FAILS, GOING_S, Run
 
 # From a function's end to its message's deletion, on a busy machine and with no fault in the way.
 SETTLING_S = 2.0
@@ -19,28 +20,36 @@ class Kill:
     at: float
     by_itself: bool = False
 
+    def cut_short(self, run: Run) -> bool:
+        """Whether the run, or the deletion of its message, was under way at that moment."""
+        until = self.at + (GOING_S if self.by_itself else 0.0)
+        return run.began <= until and self.at <= run.ended + SETTLING_S
+
 
 @dataclass(slots=True)
 class Account:
     """What was sent and what became of it; `balances` says whether that is all in order.
 
     `poisoned` were never processed; the `innocent` among them would have been, had not their
-    tries ended with hosts, workers or lost answers.
+    tries ended with hosts, workers or lost answers. `poisoned_too` were processed and are in the
+    poison queue besides, since nobody lived to delete them; `copied_again` are second copies
+    there. `twice` counts by cause the runs after which another one did the same work.
     """
 
     sent: int = 0
     processed: int = 0
     poisoned: int = 0
     innocent: int = 0
+    poisoned_too: int = 0
+    copied_again: int = 0
     lost: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
-    twice: dict[str, int] = field(default_factory=dict)
+    twice: Counter[str] = field(default_factory=Counter)
     unexplained: list[str] = field(default_factory=list)
     longest_hidden_s: float = 0.0
     hidden_limit_s: float = 0.0
     odd_exits: list[int] = field(default_factory=list)
     leftover: list[int] = field(default_factory=list)
-    done_to_it: dict[str, int] = field(default_factory=dict)
 
     @property
     def balances(self) -> bool:
@@ -53,32 +62,40 @@ class Account:
 
     def lines(self) -> list[str]:
         """The account as a person reads it."""
-        done = ", ".join(f"{count} {what}" for what, count in sorted(self.done_to_it.items()))
-        why = ", ".join(f"{count} {what}" for what, count in sorted(self.twice.items()))
-        hidden = f"{self.longest_hidden_s:>7.1f} s at most (limit {self.hidden_limit_s:.1f} s)"
-        lines = [
-            f"done to it:  {done}",
-            f"sent         {self.sent:>7,}",
-            f"processed    {self.processed:>7,}",
-            f"poisoned     {self.poisoned:>7,}   {self.innocent} by tries that others burnt",
-            f"lost         {len(self.lost):>7,}   {_some(self.lost)}",
-            f"still there  {len(self.left):>7,}   {_some(self.left)}",
-            f"twice        {sum(self.twice.values()):>7,}   {why or 'none'}",
-            f"unexplained  {len(self.unexplained):>7,}   {_some(self.unexplained)}",
-            f"hidden       {hidden}",
+        again = self.twice.total() + len(self.unexplained)
+        hidden = f"hidden from others at the longest (limit {self.hidden_limit_s:.1f} s)"
+        return [
+            "what became of the messages",
+            counted(self.sent, "sent"),
+            counted(self.processed, "processed at least once"),
+            counted(self.poisoned, "never processed, and in the poison queue; of these"),
+            counted(self.poisoned - self.innocent, "  fail at every try"),
+            counted(self.innocent, "  had tries that ended with hosts, workers or lost answers"),
+            counted(len(self.lost), f"lost {_some(self.lost)}"),
+            counted(len(self.left), f"still in the queue {_some(self.left)}"),
+            counted(self.poisoned_too, "both processed and in the poison queue"),
+            counted(self.copied_again, "second copies in the poison queue"),
+            "processed again",
+            counted(again, "times; of these"),
+            *(counted(count, f"  {why}") for why, count in sorted(self.twice.items())),
+            counted(len(self.unexplained), f"  for no known reason {_some(self.unexplained)}"),
+            "what else must be in order",
+            f"{self.longest_hidden_s:>9.1f} s  {hidden}",
+            counted(len(self.odd_exits), f"hosts that ended oddly {self.odd_exits or ''}"),
+            counted(len(self.leftover), f"workers that outlived their host {self.leftover or ''}"),
+            "THE ACCOUNT BALANCES" if self.balances else "THE ACCOUNT DOES NOT BALANCE",
         ]
-        if self.odd_exits:
-            lines.append(f"hosts ended with {self.odd_exits}")
-        if self.leftover:
-            lines.append(f"processes left over: {self.leftover}")
-        lines.append("the account balances" if self.balances else "THE ACCOUNT DOES NOT BALANCE")
-        return lines
+
+
+def counted(count: int, what: str) -> str:
+    """A line of an account."""
+    return f"{count:>9,}    {what}".rstrip()
 
 
 def settle_account(
     sent: Mapping[str, str],
     done: Mapping[str, Sequence[Run]],
-    poisoned: Collection[str],
+    poisoned: Iterable[str],
     left: Collection[str],
     kills: Sequence[Kill],
     struck: Collection[str],
@@ -89,12 +106,15 @@ def settle_account(
     `sent` maps texts to message ids, `struck` holds ids whose requests met a fault, and
     `outages` are the times in which nothing answered.
     """
+    copies = Counter(poisoned)
     account = Account(sent=len(sent), left=sorted(left))
+    account.copied_again = copies.total() - len(copies)
     for text, message_id in sent.items():
         runs = done.get(text, ())
         if runs:
             account.processed += 1
-        elif text in poisoned:
+            account.poisoned_too += text in copies
+        elif text in copies:
             account.poisoned += 1
             account.innocent += not text.startswith(ALWAYS_FAILS)
         elif text not in left:
@@ -102,7 +122,7 @@ def settle_account(
         for run in runs[:-1]:
             why = _why_again(run, kills, outages, struck_itself=message_id in struck)
             if why:
-                account.twice[why] = account.twice.get(why, 0) + 1
+                account.twice[why] += 1
             else:
                 account.unexplained.append(text)
     return account
@@ -117,7 +137,7 @@ def _why_again(
 ) -> str:
     """Why a run that did its work was followed by another; "" when nothing explains it."""
     for kill in kills:
-        if run.began <= kill.at <= run.ended + SETTLING_S:
+        if kill.cut_short(run):
             if kill.pid == run.worker and kill.by_itself:
                 return "in flight beside a function that ended their worker"
             if kill.pid == run.worker:

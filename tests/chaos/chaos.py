@@ -21,8 +21,8 @@ from qtrigger.clock import SystemClock
 from qtrigger.queues.emulator.server import BuiltinEmulator
 from qtrigger.queues.memory import MemoryQueueService
 from tests.chaos import project
-from tests.chaos.account import Account, Kill, settle_account
-from tests.chaos.hosts import Hosts
+from tests.chaos.account import Account, Kill, counted, settle_account
+from tests.chaos.hosts import WORKERS, Hosts
 from tests.faults.proxy import Answer, Drop, Fault, FaultProxy, Hang, Lose, Reset, Slow
 
 HOSTS = 3
@@ -37,7 +37,7 @@ DRAIN_LIMIT_S = 120.0
 # that meets faults until then; and a busy machine.
 HIDDEN_LIMIT_S = project.FUNCTION_TIMEOUT_S + 2 * project.LEASE_S + 4.0
 
-ACTIONS = {"worker": 8, "host": 2, "stop": 1, "fault": 6, "away": 1}
+ACTIONS = {"worker": 8, "host": 2, "stop": 1, "reload": 1, "fault": 6, "away": 1}
 FAULTS: tuple[Fault, ...] = (
     Drop(),
     Hang(),
@@ -51,6 +51,7 @@ TOLD = {
     "worker": "workers killed",
     "host": "hosts killed",
     "stop": "hosts stopped",
+    "reload": "hosts told to load the project anew",
     "fault": "spells of faults",
     "away": "outages",
 }
@@ -137,6 +138,8 @@ class Chaos:
                 return self._hosts.kill_host(self._random)
             case "stop":
                 return await self._hosts.stop_one(self._random)
+            case "reload":
+                return self._hosts.reload_one(self._random)
             case "away":
                 began = time.time()
                 await self._proxy.down()
@@ -163,8 +166,8 @@ class Chaos:
             await asyncio.sleep(LOOK_S)
 
 
-async def run(for_s: float, seed: int, root: Path) -> Account:
-    """Run a chaos in that folder and return its account."""
+async def run(for_s: float, seed: int, root: Path) -> tuple[Account, list[str]]:
+    """Run a chaos in that folder; return its account, and the story of it in lines."""
     project.write_project(root)
     emulator = BuiltinEmulator(SystemClock())
     service = emulator.service
@@ -195,8 +198,22 @@ async def run(for_s: float, seed: int, root: Path) -> Account:
     account.hidden_limit_s = HIDDEN_LIMIT_S
     account.odd_exits = hosts.odd_exits
     account.leftover = leftover
-    account.done_to_it = {**chaos.done, "requests met by a fault": faults}
-    return account
+    chaos.done["requests met by a fault"] = faults
+    return account, _story(chaos, for_s, seed)
+
+
+def _story(chaos: Chaos, for_s: float, seed: int) -> list[str]:
+    """What was done to the hosts and what the functions did, as a person reads it."""
+    kinds = Counter(project.kind_of(text) for text in chaos.sent)
+    hosts = f"{HOSTS} hosts of {WORKERS} workers on one queue"
+    limits = f"leases of {project.LEASE_S:g} s, time-out {project.FUNCTION_TIMEOUT_S:g} s"
+    return [
+        f"{for_s:.0f} s of chaos by seed {seed}: {hosts}, {limits}",
+        "what was done to the hosts",
+        *(counted(count, what) for what, count in sorted(chaos.done.items())),
+        "what the functions did",
+        *(counted(kinds[name], kind.says) for name, kind in project.KINDS.items()),
+    ]
 
 
 async def _leftover(hosts: Hosts) -> list[int]:
@@ -207,10 +224,10 @@ async def _leftover(hosts: Hosts) -> list[int]:
     return left
 
 
-def _texts(service: MemoryQueueService, queue: str) -> set[str]:
+def _texts(service: MemoryQueueService, queue: str) -> list[str]:
     if queue not in service.names():
-        return set()
-    return {message.text for message in service.peek_all(queue)}
+        return []
+    return [message.text for message in service.peek_all(queue)]
 
 
 def main() -> int:
@@ -220,8 +237,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     root = Path(tempfile.mkdtemp(prefix="qtrigger-chaos-"))
-    account = asyncio.run(run(given.minutes * 60.0, given.seed, root))
-    sys.stdout.write("\n".join(account.lines()) + "\n")
+    account, story = asyncio.run(run(given.minutes * 60.0, given.seed, root))
+    sys.stdout.write("\n".join([*story, *account.lines()]) + "\n")
     if account.balances:
         shutil.rmtree(root)
         return 0

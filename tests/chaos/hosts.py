@@ -33,16 +33,7 @@ class Hosts:
         self.odd_exits: list[int] = []
         self.seen_workers: set[int] = set()
         self._root = root
-        self._environ = {
-            **{name: value for name, value in os.environ.items() if "AZURE" not in name.upper()},
-            "AzureWebJobsStorage": (
-                f"DefaultEndpointsProtocol=http;AccountName={EMULATOR_ACCOUNT};"
-                f"AccountKey={EMULATOR_KEY};"
-                f"QueueEndpoint=http://127.0.0.1:{port}/{EMULATOR_ACCOUNT};"
-            ),
-            "NOTES": str(root / "notes.txt"),
-            "PYTHONPATH": str(REPOSITORY),
-        }
+        self._environ = environ_of(root, port)
         self._numbers = itertools.count(1)
         self._running: list[subprocess.Popen[bytes]] = []
 
@@ -89,6 +80,14 @@ class Hosts:
         await self._stop(host)
         return True
 
+    def reload_one(self, random: Random) -> bool:
+        """Ask one host to load the project anew; says whether it was up, and so could."""
+        host = random.choice(self._running)
+        up = bool(children(host.pid))
+        if up:
+            host.send_signal(signal.SIGHUP)
+        return up
+
     async def stop_all(self) -> None:
         """Ask all to stop, and wait for it."""
         hosts, self._running = self._running, []
@@ -121,6 +120,20 @@ class Hosts:
             os.kill(pid, signal.SIGKILL)
             self.kills.append(Kill(pid, time.time()))
         return True
+
+
+def environ_of(root: Path, port: int) -> dict[str, str]:
+    """The environment of a host of that project, whose service listens on that port."""
+    return {
+        **{name: value for name, value in os.environ.items() if "AZURE" not in name.upper()},
+        "AzureWebJobsStorage": (
+            f"DefaultEndpointsProtocol=http;AccountName={EMULATOR_ACCOUNT};"
+            f"AccountKey={EMULATOR_KEY};"
+            f"QueueEndpoint=http://127.0.0.1:{port}/{EMULATOR_ACCOUNT};"
+        ),
+        "NOTES": str(root / "notes.txt"),
+        "PYTHONPATH": str(REPOSITORY),
+    }
 
 
 def children(pid: int) -> list[int]:

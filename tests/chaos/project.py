@@ -16,24 +16,46 @@ POISON = "work-poison"
 LEASE_S = 5.0
 FUNCTION_TIMEOUT_S = 3.0
 
-# How many of a hundred messages are of which kind.
+# How long a worker may live on after a function has done what ends it.
+GOING_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a message makes its function do, and how many of a hundred messages do so.
+
+    `ends_worker_s` is when after its beginning the first run of it has cost its worker.
+    """
+
+    share: int
+    says: str
+    ends_worker_s: float | None = None
+
+
 KINDS = {
-    "quick": 60,
-    "slow": 14,
-    "raises": 3,
-    "raises_once": 8,
-    "exits_once": 3,
-    "hangs_once": 2,
-    "prints": 5,
-    "leaks": 3,
-    "forks": 2,
+    "quick": Kind(52, "return at once"),
+    "slow": Kind(14, "take up to two seconds"),
+    "raises": Kind(3, "raise at every try"),
+    "raises_once": Kind(7, "raise at the first try"),
+    "sysexits_once": Kind(3, "call sys.exit at the first try"),
+    "exits_once": Kind(3, "call os._exit at the first try", 0.0),
+    "crashes_once": Kind(2, "touch memory that is not there, at the first try", 0.0),
+    "closes_once": Kind(2, "close every socket of their worker, at the first try", 0.0),
+    "hangs_once": Kind(2, "hang past the time-out at the first try", FUNCTION_TIMEOUT_S),
+    "prints": Kind(3, "print 3 MB"),
+    "shouts": Kind(2, "let a program write 1 MB to stderr"),
+    "leaks": Kind(3, "keep 50 MB"),
+    "forks": Kind(2, "fork a child that outlives them"),
+    "starts": Kind(2, "start a program and wait for it"),
 }
 
 ALWAYS_FAILS = "raises-"
 
 CODE = """
+import ctypes
 import os
 import subprocess
+import sys
 import time
 
 import azure.functions as func
@@ -48,25 +70,49 @@ def note(word, text):
     os.close(file)
 
 
+def fork(number):
+    if os.fork() == 0:
+        if number % 2:
+            os.setsid()
+        time.sleep(6)
+        os._exit(0)
+
+
+def fail(kind, text):
+    if kind.startswith("raises"):
+        raise ValueError(text)
+    if kind == "sysexits_once":
+        sys.exit(3)
+    if kind == "exits_once":
+        os._exit(7)
+    if kind == "crashes_once":
+        ctypes.string_at(0)
+    if kind == "closes_once":
+        os.closerange(3, 1024)
+    if kind == "hangs_once":
+        time.sleep(600)
+
+
 def main(msg: func.QueueMessage) -> None:
     text = msg.get_body().decode()
     kind, _, number = text.partition("-")
-    first = msg.dequeue_count == 1
     note("began", text)
+    if kind == "raises" or (kind.endswith("_once") and msg.dequeue_count == 1):
+        fail(kind, text)
+        return
     if kind == "slow":
         time.sleep(int(number) % 20 / 10)
-    elif kind == "raises" or (kind == "raises_once" and first):
-        raise ValueError(text)
-    elif kind == "exits_once" and first:
-        os._exit(7)
-    elif kind == "hangs_once" and first:
-        time.sleep(600)
     elif kind == "prints":
-        for _ in range(2000):
-            print("x" * 100)
+        for _ in range(300):
+            print("x" * 10_000)
+    elif kind == "shouts":
+        subprocess.run("head -c 1000000 /dev/zero | tr '\\\\0' y >&2", shell=True, check=True)
     elif kind == "leaks":
-        kept.append(bytearray(1_000_000))
+        kept.append(b"x" * 50_000_000)
+        del kept[:-3]
     elif kind == "forks":
+        fork(int(number))
+    elif kind == "starts":
         subprocess.run(["/bin/true"], check=True)
     note("ended", text)
 """
@@ -114,8 +160,13 @@ def write_project(root: Path) -> None:
 
 def draw_text(random: Random, number: int) -> str:
     """The text of the next message."""
-    (kind,) = random.choices(list(KINDS), weights=list(KINDS.values()))
+    (kind,) = random.choices(list(KINDS), weights=[kind.share for kind in KINDS.values()])
     return f"{kind}-{number}"
+
+
+def kind_of(text: str) -> str:
+    """What kind of message that text is of."""
+    return text.partition("-")[0]
 
 
 @dataclass(slots=True)
@@ -130,11 +181,10 @@ class Notes:
 
     def ended_workers(self) -> list[tuple[int, float]]:
         """The workers that a function ended, and about when."""
-        waits = {"exits_once": 0.0, "hangs_once": FUNCTION_TIMEOUT_S}
         return [
-            (worker, began + waits[kind])
+            (worker, began + after_s)
             for text, worker, began in self.unfinished
-            if (kind := text.partition("-")[0]) in waits
+            if (after_s := KINDS[kind_of(text)].ends_worker_s) is not None
         ]
 
 

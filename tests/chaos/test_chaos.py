@@ -13,10 +13,10 @@ from tests.chaos.project import Run
 
 @pytest.mark.timeout(180)
 async def test_a_short_chaos_balances(tmp_path: Path) -> None:
-    account = await run(15.0, 1, tmp_path)
+    account, story = await run(10.0, 1, tmp_path)
 
-    assert account.balances, "\n".join(account.lines())
-    assert account.sent > 200
+    assert account.balances, "\n".join([*story, *account.lines()])
+    assert account.sent > 150
 
 
 def test_an_outage_explains_a_second_run_and_one_long_past_does_not() -> None:
@@ -28,6 +28,15 @@ def test_an_outage_explains_a_second_run_and_one_long_past_does_not() -> None:
     for outage, unexplained in (((10.5, 13.0), []), ((2.0, 4.0), ["a"])):
         account = settle_account({"a": "1"}, {"a": runs}, (), (), [], (), [outage])
         assert account.unexplained == unexplained
+
+
+def test_an_account_counts_second_copies_and_copies_of_what_was_processed() -> None:
+    run_once = Run(text="a", worker=1, host=2, began=0.0, ended=1.0)
+    account = settle_account({"a": "1", "b": "2"}, {"a": [run_once]}, ["a", "b", "b"], (), [], ())
+
+    assert (account.processed, account.poisoned) == (1, 1)
+    assert (account.poisoned_too, account.copied_again) == (1, 1)
+    assert account.balances
 
 
 def test_an_account_tells_lost_from_left_and_poisoned() -> None:
