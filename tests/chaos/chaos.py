@@ -135,9 +135,9 @@ class Chaos:
             case "worker":
                 return self._hosts.kill_worker(self._random)
             case "host":
-                return self._hosts.kill_host(self._random)
+                self._hosts.kill_host(self._random.choice(self._hosts.pids))
             case "stop":
-                return await self._hosts.stop_one(self._random)
+                await self._hosts.stop_host(self._random.choice(self._hosts.pids))
             case "reload":
                 return self._hosts.reload_one(self._random)
             case "away":
