@@ -13,13 +13,14 @@ from random import Random
 from qtrigger.backoff import PollBackoff
 from qtrigger.clock import Clock
 from qtrigger.events import EventSink
-from qtrigger.lifecycle import MessageLifecycle, Run
+from qtrigger.lifecycle import MessageLifecycle
 from qtrigger.listener import Listener
-from qtrigger.outputs import OutputWriter, ResolveName
+from qtrigger.outputs import OutputWriter
 from qtrigger.project import expressions
 from qtrigger.project.model import FunctionDefinition, HostConfig
 from qtrigger.project.queue_names import poison_queue
 from qtrigger.queues.services import QueueServices
+from qtrigger.retrying import Retrying, Run
 from qtrigger.settlement import Settlement
 from qtrigger.wakeups import Wakeups
 from qtrigger.workers.worker import FunctionSpec
@@ -67,18 +68,22 @@ class Assembly:
         return MessageLifecycle(
             function,
             queue=self._services.of(function.trigger.account).queue(function.trigger.queue),
-            run=self._run,
-            outputs=OutputWriter(
-                function,
-                services=self._services,
-                resolve_name=self._name_resolver(function.name),
-                clock=self._clock,
-                wakeups=self.wakeups,
-            ),
+            retrying=self._retrying(function),
             settlement=self._settlement(function),
             config=self._config,
             clock=self._clock,
             sink=self._sink,
+        )
+
+    def _retrying(self, function: FunctionDefinition) -> Retrying:
+        return Retrying(
+            function.retry,
+            run=self._run,
+            outputs=output_writer(
+                function, services=self._services, clock=self._clock, wakeups=self.wakeups
+            ),
+            clock=self._clock,
+            random=self._random,
         )
 
     def _settlement(self, function: FunctionDefinition) -> Settlement:
@@ -87,17 +92,24 @@ class Assembly:
         poison = service.queue(name) if name else None
         return Settlement(poison=poison, clock=self._clock, wakeups=self.wakeups)
 
-    def _name_resolver(self, function_name: str) -> ResolveName:
-        def resolve(template: str, data: Mapping[str, object]) -> str:
-            return expressions.queue_name(
-                template,
-                data,
-                now=self._clock.utcnow(),
-                new_guid=uuid.uuid4,
-                function_name=function_name,
-            )
 
-        return resolve
+def output_writer(
+    function: FunctionDefinition, *, services: QueueServices, clock: Clock, wakeups: Wakeups
+) -> OutputWriter:
+    """Return what writes the outputs of the function's runs."""
+
+    def resolve(template: str, data: Mapping[str, object]) -> str:
+        return expressions.queue_name(
+            template,
+            data,
+            now=clock.utcnow(),
+            new_guid=uuid.uuid4,
+            function_name=function.name,
+        )
+
+    return OutputWriter(
+        function, services=services, resolve_name=resolve, clock=clock, wakeups=wakeups
+    )
 
 
 def function_spec(function: FunctionDefinition) -> FunctionSpec:

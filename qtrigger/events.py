@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from qtrigger.invocation import ErrorDetail, Outcome
+from qtrigger.invocation import ErrorDetail, Failed, Outcome, TimedOut, WorkerLost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +139,8 @@ class InvocationFinished:
 
     `disposition` is acked, retried, poisoned, released, abandoned or dropped; `retry_after_s`
     says when it comes back. `settled` is false when the service did not take it in time, so that
-    the message returns when its lease ends.
+    the message returns when its lease ends. `duration_s` is that of the last run, before which a
+    retry policy wanted `retries` others.
     """
 
     function: str
@@ -154,6 +155,27 @@ class InvocationFinished:
     disposition: str
     retry_after_s: float = 0.0
     settled: bool = True
+    retries: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPending:
+    """A run failed, and its retry policy wants another in `after_s` seconds, in the same receipt.
+
+    `retry` is that one's number, from 1; `max_retries` -1 is without end.
+    """
+
+    function: str
+    queue: str
+    invocation_id: str
+    message_id: str
+    dequeue_count: int
+    max_dequeue_count: int
+    duration_s: float
+    outcome: Failed | TimedOut | WorkerLost
+    retry: int
+    max_retries: int
+    after_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,6 +315,7 @@ Event = (
     | MessagesHidden
     | InvocationStarted
     | InvocationFinished
+    | RetryPending
     | MessagePoisoned
     | MessageHandedBack
     | LeaseRenewed

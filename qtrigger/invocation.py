@@ -28,10 +28,24 @@ class TriggerMessage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Invocation:
-    """One run of one function.
+class Retrial:
+    """Where a run stands among the retries of its function's policy.
 
-    `timeout_s` is the time the function itself may take (`functionTimeout`), None for no limit.
+    `count` is 0 for the first run, `most` the policy's `maxRetryCount` (-1: without end),
+    `exception` how the run before this one failed, "" for the first.
+    """
+
+    count: int
+    most: int
+    exception: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """One run of one function, or several with one id where a retry policy wants them.
+
+    `timeout_s` is the time the function itself may take (`functionTimeout`), None for no limit;
+    `retry` is None for a function without a retry policy.
     """
 
     id: str
@@ -39,6 +53,7 @@ class Invocation:
     messages: tuple[TriggerMessage, ...]
     max_dequeue_count: int
     timeout_s: float | None = None
+    retry: Retrial | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,7 +34,7 @@ class Lease:
 
     `expires_at` is the moment, on the monotonic clock, until which the message is surely hidden
     from others: counted from before the request, so it is never too late. `settled` says that
-    the service has taken a delete or a release.
+    the service has taken a delete or a release; `loss` is set once `lost` is true.
     """
 
     def __init__(
@@ -58,6 +58,7 @@ class Lease:
         self._renewal: asyncio.Task[None] | None = None
         self._over = False
         self.settled = False
+        self.loss = asyncio.Event()
 
     @property
     def lost(self) -> bool:
@@ -113,6 +114,7 @@ class Lease:
             receipt = await self._queue.update(self.message.id, self._receipt, self._lease_s)
         except (LeaseLostError, QueueMissing) as error:
             self.lost_because = str(error)
+            self.loss.set()
             watcher.lost(self.message, self.lost_because)
             return
         except QueueError as error:

@@ -10,30 +10,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 from qtrigger.clock import Clock
-from qtrigger.errors import QtriggerError, QueueError
+from qtrigger.errors import QueueError
 from qtrigger.events import EventSink
 from qtrigger.invocation import (
-    ErrorDetail,
-    Failed,
     Interrupted,
     Invocation,
     LeaseLost,
-    Outcome,
-    Ran,
     Rejected,
-    Succeeded,
     TriggerMessage,
 )
 from qtrigger.lease import Lease
-from qtrigger.outputs import OutputWriter
-from qtrigger.project.binding_data import binding_data
 from qtrigger.project.model import FunctionDefinition, HostConfig
 from qtrigger.queues.client import QueueClient, QueueMessage
 from qtrigger.queues.encoding import BodyUndecodable, decode
 from qtrigger.reports import MessageReports, tries_used_up
+from qtrigger.retrying import Ended, Retrying
 from qtrigger.settlement import (
     Abandon,
     Ack,
@@ -54,8 +50,6 @@ RELEASE_TIMEOUT_S = 2.0
 # A pause after failures that is longer than this was often meant to protect long runs.
 LONG_PAUSE_S = 600.0
 
-Run = Callable[[Invocation], Awaitable[Ran]]
-
 
 class MessageLifecycle:
     """The way of every message of one function."""
@@ -65,8 +59,7 @@ class MessageLifecycle:
         function: FunctionDefinition,
         *,
         queue: QueueClient,
-        run: Run,
-        outputs: OutputWriter,
+        retrying: Retrying,
         settlement: Settlement,
         config: HostConfig,
         clock: Clock,
@@ -75,8 +68,7 @@ class MessageLifecycle:
         self.lease_s = config.lease_s
         self._function = function
         self._queue = queue
-        self._run = run
-        self._outputs = outputs
+        self._retrying = retrying
         self._settlement = settlement
         self._function_timeout_s = config.function_timeout_s
         self._clock = clock
@@ -95,6 +87,10 @@ class MessageLifecycle:
             max_dequeue_count=options.max_dequeue_count,
             sink=sink,
         )
+
+    def stop_retrying(self) -> None:
+        """Begin no more retries within a receipt; what waits for one is released."""
+        self._retrying.stop()
 
     def lease(self, message: QueueMessage, received_at: float) -> Lease:
         """Take hold of a received message; `received_at` is from before the request."""
@@ -171,30 +167,19 @@ class MessageLifecycle:
         waited_s = max((self._clock.utcnow() - message.inserted).total_seconds(), 0.0)
         self._reports.started(invocation, lease.message)
         try:
-            ran = await self._run(invocation)
-            outcome = await self._with_outputs_written(ran.outcomes[0], message)
+            ended = await self._retrying.run(
+                invocation,
+                lost=lease.loss,
+                tell=partial(self._reports.retrying, invocation, lease.message),
+            )
         finally:
             function_ended()
-        await self._finish(lease, invocation, outcome, ran.duration_s, waited_s)
-
-    async def _with_outputs_written(self, outcome: Outcome, message: TriggerMessage) -> Outcome:
-        """Write what a success gave; a success whose outputs cannot be written is a failure."""
-        if not isinstance(outcome, Succeeded) or not outcome.outputs:
-            return outcome
-        try:
-            await self._outputs.write(outcome.outputs, binding_data(message))
-        except QtriggerError as error:
-            return Failed(error=ErrorDetail(type="OutputError", message=str(error)))
-        return outcome
+        await self._finish(lease, invocation, ended, waited_s)
 
     async def _finish(
-        self,
-        lease: Lease,
-        invocation: Invocation,
-        outcome: Outcome,
-        duration_s: float,
-        waited_s: float,
+        self, lease: Lease, invocation: Invocation, ended: Ended, waited_s: float
     ) -> None:
+        outcome = ended.outcome
         if lease.lost and not isinstance(outcome, Interrupted):
             outcome = LeaseLost()
         disposition = decide(outcome, lease.message.dequeue_count, self._policy)
@@ -204,10 +189,9 @@ class MessageLifecycle:
         self._reports.finished(
             invocation,
             lease.message,
-            outcome=outcome,
+            ended=replace(ended, outcome=outcome),
             disposition=disposition,
             settled=settled,
-            duration_s=duration_s,
             waited_s=waited_s,
         )
         if isinstance(disposition, Retry) and not self._pause_told:

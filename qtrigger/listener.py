@@ -42,6 +42,9 @@ class Lifecycle(Protocol):
     async def hand_back(self, lease: Lease) -> None:
         """Release a message that is not to be started."""
 
+    def stop_retrying(self) -> None:
+        """Begin no more retries within a receipt; what waits for one is released."""
+
 
 class _Slot:
     """Room for one running function; given back once, however often `free` is called."""
@@ -132,6 +135,7 @@ class Listener:
     def stop_polling(self) -> None:
         """Ask for no more messages; what is in processing goes on."""
         self._stopped.set()
+        self._lifecycle.stop_retrying()
         self._woken.set()
         self._message_moved.set()
 

@@ -18,11 +18,13 @@ from qtrigger.events import (
     MessageHandedBack,
     MessagePoisoned,
     RenewalFailed,
+    RetryPending,
     SettlementFailed,
 )
-from qtrigger.invocation import Invocation, Outcome
+from qtrigger.invocation import Invocation
 from qtrigger.lease import Lease
 from qtrigger.queues.client import QueueMessage
+from qtrigger.retrying import Ended, Pending
 from qtrigger.settlement import (
     Abandon,
     Ack,
@@ -61,15 +63,32 @@ class MessageReports:
             )
         )
 
+    def retrying(self, invocation: Invocation, message: QueueMessage, pending: Pending) -> None:
+        """A run has failed, and its function's policy wants another within this receipt."""
+        self.sink.emit(
+            RetryPending(
+                function=self.function,
+                queue=self.queue,
+                invocation_id=invocation.id,
+                message_id=message.id,
+                dequeue_count=message.dequeue_count,
+                max_dequeue_count=self.max_dequeue_count,
+                duration_s=pending.duration_s,
+                outcome=pending.failure,
+                retry=pending.retry,
+                max_retries=pending.most,
+                after_s=pending.after_s,
+            )
+        )
+
     def finished(
         self,
         invocation: Invocation,
         message: QueueMessage,
         *,
-        outcome: Outcome,
+        ended: Ended,
         disposition: Disposition,
         settled: Settled,
-        duration_s: float,
         waited_s: float,
     ) -> None:
         """A function has run, and its message was settled as far as the service let us."""
@@ -81,9 +100,10 @@ class MessageReports:
                 message_id=message.id,
                 dequeue_count=message.dequeue_count,
                 max_dequeue_count=self.max_dequeue_count,
-                duration_s=duration_s,
+                duration_s=ended.duration_s,
                 waited_s=waited_s,
-                outcome=outcome,
+                outcome=ended.outcome,
+                retries=ended.retries,
                 disposition=disposition_name(Drop() if settled.gone else disposition),
                 retry_after_s=_returns_after(disposition),
                 settled=settled.error is None,

@@ -15,11 +15,12 @@ from qtrigger.events import (
     MessageHandedBack,
     MessagePoisoned,
     RenewalFailed,
+    RetryPending,
     SettlementFailed,
     UserLog,
 )
 from qtrigger.telemetry.line import Line, line_of, sentence
-from qtrigger.telemetry.outcomes import describe_outcome
+from qtrigger.telemetry.outcomes import describe_outcome, describe_retry
 
 DEBUG, INFO, WARNING, ERROR = logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR
 
@@ -60,6 +61,32 @@ def _(event: InvocationFinished) -> Line:
             "disposition": event.disposition,
             "duration_ms": round(event.duration_s * 1000, 3),
             "waited_ms": round(event.waited_s * 1000, 3),
+            **({"retries": event.retries} if event.retries else {}),
+            **described.error_fields,
+        },
+    )
+
+
+@line_of.register
+def _(event: RetryPending) -> Line:
+    described = describe_retry(event)
+    return Line(
+        event="invocation.retrying",
+        level=described.level,
+        tag=described.tag,
+        function=event.function,
+        message_id=event.message_id,
+        text=described.text,
+        details=described.details,
+        fields={
+            "queue": event.queue,
+            "invocation_id": event.invocation_id,
+            "dequeue_count": event.dequeue_count,
+            "outcome": described.outcome,
+            "retry": event.retry,
+            "max_retries": event.max_retries,
+            "after_ms": round(event.after_s * 1000, 3),
+            "duration_ms": round(event.duration_s * 1000, 3),
             **described.error_fields,
         },
     )

@@ -91,6 +91,7 @@ def invoke_request(number: int, invocation: Invocation) -> tuple[dict[str, Any],
         "function": invocation.function,
         "invocation": invocation.id,
         "max": invocation.max_dequeue_count,
+        "retry": retry_part(invocation),
         "messages": [
             (
                 message.id,
@@ -105,6 +106,14 @@ def invoke_request(number: int, invocation: Invocation) -> tuple[dict[str, Any],
         ],
     }
     return header, b"".join([message.body for message in invocation.messages])
+
+
+def retry_part(invocation: Invocation) -> dict[str, Any] | None:
+    """What a run is told of its function's retry policy, None without one."""
+    if invocation.retry is None:
+        return None
+    retry = invocation.retry
+    return {"count": retry.count, "max": retry.most, "exception": retry.exception}
 
 
 def ran(

@@ -126,6 +126,7 @@ class InlineWorker:
             function_directory=plan.directory,
             max_dequeue_count=invocation.max_dequeue_count,
             thread_local_storage=threading.local(),
+            retry=answers.retry_part(invocation),
         )
 
         def notice(kind: str, text: str) -> None:

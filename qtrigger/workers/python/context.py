@@ -8,6 +8,7 @@ that never imports that package needs none.
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
@@ -38,13 +39,33 @@ class TraceContext:
     Attributes = attributes
 
 
-class RetryContext:
-    """Retries inside one delivery, which do not happen here: a retry is a new delivery."""
+class LastFailure(Exception):
+    """How the run before this one failed, with the members that the model's own class has.
 
-    retry_count = 0
-    max_retry_count = 0
-    exception: Any = None
-    rpc_exception: Any = None
+    False where there was none, so that both `if exception` and `exception.message` can be written.
+    """
+
+    source = stack_trace = ""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+    def __bool__(self) -> bool:
+        return bool(self.message)
+
+
+class RetryContext:
+    """Where a run stands among the retries of its function's policy; all zero without one.
+
+    `retry_count` is 0 for the first run, `max_retry_count` -1 for a policy without end.
+    """
+
+    def __init__(self, retry: Mapping[str, Any] | None) -> None:
+        given = retry or {}
+        self.retry_count: int = given.get("count", 0)
+        self.max_retry_count: int = given.get("max", 0)
+        self.exception = self.rpc_exception = LastFailure(given.get("exception", ""))
 
 
 class Context:
@@ -52,7 +73,7 @@ class Context:
 
     `max_dequeue_count` is ours: with the message's dequeue count it tells a function whether this
     try is its last. `thread_local_storage.invocation_id` is what a function sets in threads of its
-    own to have their log lines attributed.
+    own to have their log lines attributed. `retry` is what the host says of a retry policy.
     """
 
     def __init__(
@@ -62,6 +83,7 @@ class Context:
         function_directory: str,
         max_dequeue_count: int,
         thread_local_storage: threading.local,
+        retry: Mapping[str, Any] | None = None,
     ) -> None:
         self.invocation_id = scope.invocation_id
         self.function_name = scope.function
@@ -69,7 +91,7 @@ class Context:
         self.max_dequeue_count = max_dequeue_count
         self.thread_local_storage = thread_local_storage
         self.trace_context = TraceContext()
-        self.retry_context = RetryContext()
+        self.retry_context = RetryContext(retry)
 
 
 class Out:
