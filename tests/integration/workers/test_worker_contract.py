@@ -13,7 +13,15 @@ from typing import Any
 import pytest
 
 from qtrigger.clock import SystemClock
-from qtrigger.invocation import Failed, Interrupted, Postponed, Rejected, Succeeded, TimedOut
+from qtrigger.invocation import (
+    Failed,
+    Interrupted,
+    Postponed,
+    Rejected,
+    Retrial,
+    Succeeded,
+    TimedOut,
+)
 from qtrigger.workers.inline import InlineWorker
 from qtrigger.workers.worker import Worker
 from tests.integration.workers.support import (
@@ -86,6 +94,22 @@ async def test_a_function_sees_the_messages_properties_and_its_context(worker: W
         "trace_parent": "",
         "retry_count": 0,
     }
+
+
+@pytest.mark.parametrize(
+    ("retry", "seen"),
+    [
+        (None, [0, 0, False, "", ""]),
+        (Retrial(count=0, most=3), [0, 3, False, "", ""]),
+        (Retrial(count=2, most=-1, exception="no"), [2, -1, True, "no", "no"]),
+    ],
+)
+async def test_a_function_sees_which_retry_it_is_and_how_the_run_before_failed(
+    worker: Worker, retry: Retrial | None, seen: list[object]
+) -> None:
+    (body,) = returned(await worker.invoke(replace(invocation("retried"), retry=retry)))
+
+    assert json.loads(body.removeprefix(b"seen ")) == seen
 
 
 async def test_outputs_keep_their_order_and_the_last_value_set_wins(worker: Worker) -> None:
