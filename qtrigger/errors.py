@@ -30,6 +30,7 @@ class ExitCode(IntEnum):
     PROJECT = 3
     SERVICE = 4
     PARTLY = 5
+    FAILED = 6
 
 
 class QtriggerError(Exception):
