@@ -135,7 +135,7 @@ def _times(planned: Planned) -> str:
 
 def _indented(body: bytes) -> list[str]:
     text = _text(body)
-    shown = text if text is not None else f"{len(body)} bytes, in base64: {_base64(body)}"
+    shown = text if text is not None else f"not text, in base64: {_base64(body)}"
     return [f"  {line}" for line in shown.splitlines()] or ["  (empty)"]
 
 
