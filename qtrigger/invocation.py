@@ -28,16 +28,29 @@ class TriggerMessage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorDetail:
+    """A user function's error: type name, text, the traceback's text, and where it was raised.
+
+    `place` is `file:line` of the innermost frame of the user's own code, "" when there is none.
+    """
+
+    type: str
+    message: str
+    traceback: str = ""
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Retrial:
     """Where a run stands among the retries of its function's policy.
 
-    `count` is 0 for the first run, `most` the policy's `maxRetryCount` (-1: without end),
-    `exception` how the run before this one failed, "" for the first.
+    `count` is 0 for the first run, `most` the policy's `maxRetryCount` (-1: without end), `error`
+    how the run before this one failed, None for the first.
     """
 
     count: int
     most: int
-    exception: str = ""
+    error: ErrorDetail | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,19 +84,6 @@ class Output:
 
     binding: str
     items: tuple[OutputItem, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorDetail:
-    """A user function's error: type name, text, the traceback's text, and where it was raised.
-
-    `place` is `file:line` of the innermost frame of the user's own code, "" when there is none.
-    """
-
-    type: str
-    message: str
-    traceback: str = ""
-    place: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

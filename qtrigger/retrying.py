@@ -96,10 +96,10 @@ class Retrying:
         policy = self._policy
         if policy is None:
             return await self._run_once(invocation)
-        last = ""
+        last: ErrorDetail | None = None
         waits = _waits(policy, self._random)
         for retry in count():
-            retrial = Retrial(count=retry, most=policy.max_retries, exception=last)
+            retrial = Retrial(count=retry, most=policy.max_retries, error=last)
             ended = await self._run_once(replace(invocation, retry=retrial), retry)
             failure = ended.outcome
             if not isinstance(failure, Failure) or retry == policy.max_retries or lost.is_set():
@@ -117,7 +117,7 @@ class Retrying:
                 return replace(ended, outcome=Interrupted())
             if lost.is_set():
                 return ended
-            last = failure_text(failure)
+            last = error_of(failure)
         raise AssertionError("unreachable")
 
     async def _run_once(self, invocation: Invocation, retries: int = 0) -> Ended:
@@ -152,15 +152,16 @@ async def with_outputs_written(
     return outcome
 
 
-def failure_text(failure: Failure) -> str:
-    """Say in a line how a run failed; a function reads it in its retry context."""
+def error_of(failure: Failure) -> ErrorDetail:
+    """How a run failed, as the next one reads it in its retry context."""
     match failure:
         case Failed(error=error):
-            return f"{error.type}: {error.message}"
+            return error
         case TimedOut(after_s=after_s):
-            return f"timed out after {after_s:g} s (functionTimeout)"
+            text = f"timed out after {after_s:g} s (functionTimeout)"
+            return ErrorDetail(type="TimedOut", message=text)
         case WorkerLost(how=how):
-            return f"the worker process ended: {how}"
+            return ErrorDetail(type="WorkerLost", message=f"the worker process ended: {how}")
 
 
 def _waits(policy: RetryPolicy, random: Random) -> Iterator[float]:

@@ -6,6 +6,7 @@ Owns the shape of the load and invoke requests and of a run's ends. Pure; it sen
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +114,8 @@ def retry_part(invocation: Invocation) -> dict[str, Any] | None:
     if invocation.retry is None:
         return None
     retry = invocation.retry
-    return {"count": retry.count, "max": retry.most, "exception": retry.exception}
+    error = {"error": asdict(retry.error)} if retry.error else {}
+    return {"count": retry.count, "max": retry.most, **error}
 
 
 def ran(

@@ -21,6 +21,7 @@ from qtrigger.invocation import (
     OutputItem,
     Postponed,
     Rejected,
+    Retrial,
     Succeeded,
     TimedOut,
     TriggerMessage,
@@ -103,11 +104,11 @@ async def test_a_run_knows_which_retry_it_is_how_many_there_are_and_what_failed(
 
     await bench.clock.advance(60.0)
 
-    given = [(r.count, r.most, r.exception) for each in bench.invocations if (r := each.retry)]
-    assert given == [
-        (0, 3, ""),
-        (1, 3, "ValueError: no"),
-        (2, 3, "timed out after 2 s (functionTimeout)"),
+    late = ErrorDetail(type="TimedOut", message="timed out after 2 s (functionTimeout)")
+    assert [each.retry for each in bench.invocations] == [
+        Retrial(count=0, most=3),
+        Retrial(count=1, most=3, error=FAILED.error),
+        Retrial(count=2, most=3, error=late),
     ]
     await bench.stop()
 

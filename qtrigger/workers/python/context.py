@@ -39,33 +39,27 @@ class TraceContext:
     Attributes = attributes
 
 
-class LastFailure(Exception):
-    """How the run before this one failed, with the members that the model's own class has.
+class RetryError:
+    """What the try before ended with: the members of the interface, and the exception's type."""
 
-    False where there was none, so that both `if exception` and `exception.message` can be written.
-    """
-
-    source = stack_trace = ""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message
-
-    def __bool__(self) -> bool:
-        return bool(self.message)
+    def __init__(self, error: Mapping[str, str]) -> None:
+        self.type = error.get("type", "")
+        self.message = error.get("message", "")
+        self.stack_trace = error.get("traceback", "")
+        self.source = error.get("place", "")
 
 
 class RetryContext:
-    """Where a run stands among the retries of its function's policy; all zero without one.
+    """The retry policy's count for this delivery of the message: 0 at the first try.
 
-    `retry_count` is 0 for the first run, `max_retry_count` -1 for a policy without end.
+    `exception` and `rpc_exception` are one: what the try before ended with, None at the first.
     """
 
-    def __init__(self, retry: Mapping[str, Any] | None) -> None:
-        given = retry or {}
-        self.retry_count: int = given.get("count", 0)
-        self.max_retry_count: int = given.get("max", 0)
-        self.exception = self.rpc_exception = LastFailure(given.get("exception", ""))
+    def __init__(self, retry: Mapping[str, Any] | None = None) -> None:
+        self.retry_count: int = retry["count"] if retry else 0
+        self.max_retry_count: int = retry["max"] if retry else 0
+        error = retry.get("error") if retry else None
+        self.exception = self.rpc_exception = RetryError(error) if error else None
 
 
 class Context:
@@ -73,7 +67,9 @@ class Context:
 
     `max_dequeue_count` is ours: with the message's dequeue count it tells a function whether this
     try is its last. `thread_local_storage.invocation_id` is what a function sets in threads of its
-    own to have their log lines attributed. `retry` is what the host says of a retry policy.
+    own to have their log lines attributed. `retry` is None without a retry policy; else it has
+    `count`, `max` (-1 for ever) and, after a failed try, `error`: `type`, `message`, `traceback`
+    and `place`.
     """
 
     def __init__(

@@ -14,6 +14,7 @@ import pytest
 
 from qtrigger.clock import SystemClock
 from qtrigger.invocation import (
+    ErrorDetail,
     Failed,
     Interrupted,
     Postponed,
@@ -96,22 +97,6 @@ async def test_a_function_sees_the_messages_properties_and_its_context(worker: W
     }
 
 
-@pytest.mark.parametrize(
-    ("retry", "seen"),
-    [
-        (None, [0, 0, False, "", ""]),
-        (Retrial(count=0, most=3), [0, 3, False, "", ""]),
-        (Retrial(count=2, most=-1, exception="no"), [2, -1, True, "no", "no"]),
-    ],
-)
-async def test_a_function_sees_which_retry_it_is_and_how_the_run_before_failed(
-    worker: Worker, retry: Retrial | None, seen: list[object]
-) -> None:
-    (body,) = returned(await worker.invoke(replace(invocation("retried"), retry=retry)))
-
-    assert json.loads(body.removeprefix(b"seen ")) == seen
-
-
 async def test_outputs_keep_their_order_and_the_last_value_set_wins(worker: Worker) -> None:
     ran = await worker.invoke(invocation("outputs", "you"))
 
@@ -126,6 +111,22 @@ async def test_a_failure_has_type_text_place_and_only_user_frames(worker: Worker
     assert "in deeper" in error.traceback
     assert error.traceback.endswith("ValueError: wrong colour\n")
     assert "workers/python" not in error.traceback
+
+
+@pytest.mark.parametrize(
+    ("retry", "seen"),
+    [
+        (None, [0, 0, None]),
+        (Retrial(count=0, most=3), [0, 3, None]),
+        (Retrial(count=2, most=-1, error=ErrorDetail(type="E", message="no")), [2, -1, "no"]),
+    ],
+)
+async def test_a_function_sees_which_retry_it_is_and_how_the_run_before_failed(
+    worker: Worker, retry: Retrial | None, seen: list[object]
+) -> None:
+    (body,) = returned(await worker.invoke(replace(invocation("retried"), retry=retry)))
+
+    assert json.loads(body.removeprefix(b"seen ")) == seen
 
 
 @pytest.mark.parametrize("function", ["ends", "ends_async"])
