@@ -7,7 +7,7 @@ builds and emits; it never knows who hears. An event never holds a message body 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from qtrigger.invocation import ErrorDetail, Failed, Outcome, TimedOut, WorkerLost
@@ -282,7 +282,7 @@ class UserLog:
     """A line from user code, tied to its invocation where there is one ("" else).
 
     `level` is a number of the `logging` module; `logger` is the logger's name, or `stdout` /
-    `stderr` for printed text.
+    `stderr` for printed text. `extra` are the fields that a record was given, as JSON has them.
     """
 
     function: str
@@ -292,6 +292,7 @@ class UserLog:
     logger: str
     message: str
     error: ErrorDetail | None = None
+    extra: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import json
-import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -25,6 +24,7 @@ from qtrigger.outputs import Planned
 from qtrigger.project.model import FunctionDefinition
 from qtrigger.reports import disposition_name
 from qtrigger.settlement import Abandon, Ack, Disposition, Drop, Poison, Release, Retry
+from qtrigger.telemetry.line import level_name
 from qtrigger.telemetry.outcomes import duration_text
 from qtrigger.tryout import TriedOut
 
@@ -70,9 +70,10 @@ def as_json(function: FunctionDefinition, tried: TriedOut, logs: Sequence[UserLo
         "outputs": [_output(each) for each in tried.planned],
         "logs": [
             {
-                "level": logging.getLevelName(each.level).lower(),
+                "level": level_name(each.level).lower(),
                 "logger": each.logger,
                 "message": each.message,
+                **({"extra": each.extra} if each.extra else {}),
             }
             for each in logs
         ],

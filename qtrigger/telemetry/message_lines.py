@@ -188,6 +188,10 @@ def _(event: UserLog) -> Line:
         function=event.function,
         message_id=event.message_id,
         text=event.message,
-        fields={"logger": event.logger, "invocation_id": event.invocation_id},
+        fields={
+            "logger": event.logger,
+            "invocation_id": event.invocation_id,
+            **({"extra": event.extra} if event.extra else {}),
+        },
         details=event.error.traceback if event.error else "",
     )
