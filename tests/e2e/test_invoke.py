@@ -109,6 +109,29 @@ def test_machines_get_one_object_and_people_the_lines_beside_it(
     assert "copying x" in err
 
 
+def test_debug_lines_come_when_the_setting_asks_and_host_json_lets_them(
+    folder: ProjectFolder,
+) -> None:
+    folder.environ["PYTHON_ENABLE_DEBUG_LOGGING"] = "1"
+    code = """
+    import logging
+
+    def main(msg: str):
+        logging.getLogger("my function").debug("in detail")
+        logging.getLogger("my function").error("an error")
+    """
+    folder.function("charge", code)
+
+    _, _, every = invoke(folder, "charge")
+    (folder.root / "host.json").write_text(
+        '{"version": "2.0", "logging": {"logLevel": {"Function.charge.User": "Error"}}}'
+    )
+    _, _, errors = invoke(folder, "charge")
+
+    assert ("DEBUG in detail" in every, "ERROR an error" in every) == (True, True)
+    assert ("in detail" in errors, "ERROR an error" in errors) == (False, True)
+
+
 def test_a_function_of_decorators_is_run_by_its_name(folder: ProjectFolder) -> None:
     (folder.root / "function_app.py").write_text(
         "import azure.functions as func\n"
