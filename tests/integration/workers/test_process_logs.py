@@ -430,6 +430,8 @@ SAYS = """
         log.warning("where", stack_info=True)
         logging.getLogger("azure.functions.queue").info("for the host")
         logging.getLogger("azure.functions.queue").warning("from the library")
+        for name in ("my function", "azure", "azure.servicebus", "protobuf"):
+            logging.getLogger(name).info("by " + name)
         thread = threading.Thread(target=dies, name="mine")
         thread.start()
         thread.join()
@@ -470,6 +472,12 @@ async def test_records_carry_fields_warnings_are_records_and_tracebacks_hold_the
     assert frames(events["where"].message) == ["main"]
     assert "for the host" not in events
     assert "from the library" in events
+    assert [text for text in events if text.startswith("by ")] == [
+        "by my function",
+        "by azure",
+        "by azure.servicebus",
+        "by protobuf",
+    ]
     died = events["an exception ended thread mine"]
     assert (died.level, frames(died.message)[-1]) == (logging.ERROR, "dies")
     runs = {(e.function, e.invocation_id, e.message_id) for e in events.values() if e is not died}
