@@ -72,7 +72,7 @@ class MessageReports:
                 invocation_id=invocation.id,
                 message_id=message.id,
                 dequeue_count=message.dequeue_count,
-                max_dequeue_count=self.max_dequeue_count,
+                max_dequeue_count=invocation.max_dequeue_count,
                 duration_s=pending.duration_s,
                 outcome=pending.failure,
                 retry=pending.retry,

@@ -101,8 +101,8 @@ class Retrying:
         for retry in count():
             retrial = Retrial(count=retry, most=policy.max_retries, error=last)
             ended = await self._run_once(replace(invocation, retry=retrial), retry)
-            failure = ended.outcome
-            if not isinstance(failure, Failure) or retry == policy.max_retries or lost.is_set():
+            failure = _failure(ended.outcome)
+            if failure is None or retry == policy.max_retries or lost.is_set():
                 return ended
             pending = Pending(
                 failure=failure,
@@ -150,6 +150,12 @@ async def with_outputs_written(
     except QtriggerError as error:
         return Failed(error=ErrorDetail(type="OutputError", message=str(error)))
     return outcome
+
+
+def _failure(outcome: Outcome) -> Failure | None:
+    """What the function is to blame for; not the end of a worker in which others ran as well."""
+    shared = isinstance(outcome, WorkerLost) and not outcome.alone
+    return outcome if isinstance(outcome, Failure) and not shared else None
 
 
 def error_of(failure: Failure) -> ErrorDetail:
