@@ -50,6 +50,7 @@ class Listener:
         backoff: PollBackoff,
         clock: Clock,
         sink: EventSink,
+        state: QueueState,
         changed: Callable[[], None],
     ) -> None:
         self.function = function.name
@@ -70,14 +71,19 @@ class Listener:
             ended=self._message_ended,
         )
         self._woken = asyncio.Event()
-        self._state = QueueState(function.name, queue.name, sink)
+        self._state = state
         self.polled = asyncio.Event()
         self.active_at = clock.monotonic()
 
     @property
     def state(self) -> str:
         """What is known of the queue; see `queue_state`."""
-        return self._state.now
+        return self._state.shown
+
+    @property
+    def good_poll_age_s(self) -> float | None:
+        """How long ago a poll was answered last; None before the first answer."""
+        return self._state.good_age_s
 
     @property
     def running(self) -> int:
@@ -97,7 +103,9 @@ class Listener:
     @property
     def seen_empty(self) -> bool:
         """Whether the last poll found nothing and nothing is left to do."""
-        return self.state in (OK, MISSING) and not self.unsettled and not self._found_since_wait
+        return (
+            self._state.now in (OK, MISSING) and not self.unsettled and not self._found_since_wait
+        )
 
     def wake(self) -> None:
         """Poll again now instead of after the rest of the back-off."""

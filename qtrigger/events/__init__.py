@@ -36,6 +36,8 @@ from qtrigger.events.queues import (
     MessagesHidden,
     PollFinished,
     QueueStateChanged,
+    ThrottlingBegan,
+    ThrottlingEnded,
 )
 
 __all__ = [
@@ -60,6 +62,8 @@ __all__ = [
     "ReloadRejected",
     "RenewalFailed",
     "SettlementFailed",
+    "ThrottlingBegan",
+    "ThrottlingEnded",
     "UserLog",
     "WorkerEnded",
     "WorkerStarted",
@@ -74,6 +78,8 @@ Event = (
     | PollFinished
     | QueueStateChanged
     | MessagesHidden
+    | ThrottlingBegan
+    | ThrottlingEnded
     | InvocationStarted
     | InvocationFinished
     | MessagePoisoned

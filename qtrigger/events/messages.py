@@ -98,7 +98,10 @@ class LeaseEnded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettlementFailed:
-    """A disposition could not be carried out; the message returns when its lease ends."""
+    """A disposition could not be carried out; the message returns when its lease ends.
+
+    `refused` when a right is missing.
+    """
 
     function: str
     queue: str
@@ -106,6 +109,7 @@ class SettlementFailed:
     disposition: str
     message: str
     hint: str
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

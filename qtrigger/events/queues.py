@@ -17,7 +17,7 @@ class PollFinished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueStateChanged:
-    """A listener's view of its queue changed: `ok`, `missing`, `unavailable` or `failing`.
+    """A listener's view of its queue changed; see `queue_state` for the words of `state`.
 
     Told once for each change, never once for each poll; `next_try_s` is the wait before the next.
     """
@@ -42,3 +42,21 @@ class MessagesHidden:
     queue: str
     count: int
     lease_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThrottlingBegan:
+    """A storage account begins to answer that it is busy; `message` is the first such answer."""
+
+    account: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThrottlingEnded:
+    """It has been quiet for a while: `busy` of `requests` were answered so, for `lasted_s`."""
+
+    account: str
+    busy: int
+    requests: int
+    lasted_s: float
