@@ -24,6 +24,8 @@ UNAVAILABLE, FAILING = "unavailable", "failing"
 # Without a good poll for so many of its longest waits, and for so long, a listener is failing.
 PATIENCE_INTERVALS = 3
 PATIENCE_S = 30.0
+# A passing fault that comes back so soon after its end was told is told when it lasts that long.
+RELAPSE_S = 30.0
 
 
 class QueueState:
@@ -39,6 +41,7 @@ class QueueState:
         self._clock = clock
         self._sink = sink
         self._told = (UNKNOWN, "")
+        self._ok_told_at = -RELAPSE_S
         self._began_at = clock.monotonic()
         self._good_at: float | None = None
         self._refusals: dict[str, tuple[AccessDenied, str]] = {}
@@ -79,7 +82,8 @@ class QueueState:
             self._tell(FAILING, error, f"No poll succeeded {since}; polling goes on.", next_try_s)
             return
         self.now = UNAVAILABLE
-        if not error.busy:
+        relapsed = self._told[0] == OK and self._clock.monotonic() - self._ok_told_at < RELAPSE_S
+        if not error.busy and not relapsed:
             self._tell(UNAVAILABLE, error, "Polling goes on by itself.", next_try_s)
 
     def failing(self, error: QueueError, hint: str, next_try_s: float) -> None:
@@ -126,6 +130,8 @@ class QueueState:
         before, self._told = self._told, (state, kind)
         if self._told == before or (state == OK and before[0] == UNKNOWN):
             return
+        if state == OK:
+            self._ok_told_at = self._clock.monotonic()
         self._sink.emit(
             QueueStateChanged(
                 function=self._function,
