@@ -1,8 +1,8 @@
 """Messages through an account that is busy now and then, by hand.
 
-`python -m tests.faults.throttled` spreads messages over the given time while a part of all requests is answered 503, waits for the
-end of the spell, and prints what was told and counted. Ends with 1 when a message was lost, or
-when throttling was told more often than once for each change.
+`python -m tests.faults.throttled` spreads messages over the given time while a part of all
+requests is answered 503, waits for the end of the spell, and prints what was told and counted. It
+ends with 1 when a message was lost, or when throttling was told more often than at each change.
 """
 
 from __future__ import annotations
