@@ -134,12 +134,12 @@ class House:
 
 
 @asynccontextmanager
-async def behind_proxy() -> AsyncIterator[tuple[House, MemoryQueueService]]:
+async def behind_proxy(*, request_s: float = REQUEST_S) -> AsyncIterator[tuple[House, MemoryQueueService]]:
     """A host that does not run yet, and the account behind its proxy."""
     emulator = BuiltinEmulator(CLOCK)
     try:
         async with FaultProxy(await emulator.start(0)) as proxy:
-            yield House(proxy), emulator.service
+            yield House(proxy, request_s=request_s), emulator.service
     finally:
         await emulator.stop()
 
