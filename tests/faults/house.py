@@ -134,7 +134,9 @@ class House:
 
 
 @asynccontextmanager
-async def behind_proxy(*, request_s: float = REQUEST_S) -> AsyncIterator[tuple[House, MemoryQueueService]]:
+async def behind_proxy(
+    *, request_s: float = REQUEST_S
+) -> AsyncIterator[tuple[House, MemoryQueueService]]:
     """A host that does not run yet, and the account behind its proxy."""
     emulator = BuiltinEmulator(CLOCK)
     try:
