@@ -20,6 +20,9 @@ class Refusals:
     def answered(self, verb: str) -> None:
         """See `RequestWatcher`."""
         self._state.granted(self._name(verb))
+        if verb == "send":
+            # The queue is there: somebody else has made it, and nobody need create it.
+            self._state.granted(self._name("create"))
 
     def failed(self, verb: str, error: QueueError) -> None:
         """See `RequestWatcher`."""

@@ -93,6 +93,21 @@ async def test_it_recovers_when_the_operation_succeeds_again(
     await bench.stop()
 
 
+async def test_a_poison_queue_that_somebody_else_makes_ends_it_too() -> None:
+    bench = Bench(fail, options=ONCE)
+    bench.service.fail("create", DENIED, queue="orders-poison", times=None)
+    await bench.start("a")
+    await bench.clock.advance(1.0)
+    assert bench.listener.state == "degraded"
+
+    bench.service.make("orders-poison")
+    await bench.clock.advance(700.0)
+
+    assert (states(bench), bench.listener.state) == (["degraded", "ok"], "ok")
+    assert (bench.left(), bench.left("orders-poison")) == ([], ["a"])
+    await bench.stop()
+
+
 async def test_a_run_whose_release_is_refused_says_that_it_comes_back_with_its_lease() -> None:
     bench = Bench(fail)
     bench.service.fail("update", DENIED, times=None)
