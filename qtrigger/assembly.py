@@ -24,7 +24,7 @@ from qtrigger.queues.account import Account
 from qtrigger.queues.client import QueueClient
 from qtrigger.queues.services import QueueServices
 from qtrigger.queues.watched import WatchedQueue
-from qtrigger.refusals import Refusals
+from qtrigger.refusals import Foresight, Refusals
 from qtrigger.settlement import Settlement
 from qtrigger.throttling import Throttling
 from qtrigger.wakeups import Wakeups
@@ -100,11 +100,17 @@ class Assembly:
         )
 
     def _settlement(self, function: FunctionDefinition, state: QueueState) -> Settlement:
-        poison = None
-        if name := poison_queue(function.trigger.queue):
-            queue = self._services.of(function.trigger.account).queue(name)
-            poison = WatchedQueue(queue, Refusals(name, state))
-        return Settlement(poison=poison, clock=self._clock, wakeups=self.wakeups)
+        name = poison_queue(function.trigger.queue)
+        if not name:
+            return Settlement(poison=None, clock=self._clock, wakeups=self.wakeups)
+        account = function.trigger.account
+        queue, refusals = self._services.of(account).queue(name), Refusals(name, state)
+        return Settlement(
+            poison=WatchedQueue(queue, refusals),
+            clock=self._clock,
+            wakeups=self.wakeups,
+            foresight=Foresight(queue, account, refusals),
+        )
 
     def _throttling_of(self, account: Account) -> Throttling:
         self.throttling.append(Throttling(account.name, self._clock, self._sink))

@@ -5,9 +5,14 @@ Owns which answers say that a right is missing, and which that it is there. Know
 
 from __future__ import annotations
 
+import contextlib
+
 from qtrigger.errors import AccessDenied, LeaseLostError, QueueError
 from qtrigger.queue_state import QueueState
-from qtrigger.queues.rights import grant, operation_of
+from qtrigger.queues.account import Account, Sas
+from qtrigger.queues.client import QueueClient
+from qtrigger.queues.rights import MAKE, grant, operation_of
+from qtrigger.queues.sas import shortcoming
 
 
 class Refusals:
@@ -36,3 +41,27 @@ class Refusals:
 
     def _name(self, verb: str) -> str:
         return f"{verb} {self._queue}"
+
+
+class Foresight:
+    """Finds at a first failed try what else would show at the last one alone.
+
+    A poison queue is made when it is first needed. Where a SAS rules that out and the queue is
+    not there, the listener is degraded from now on; other credentials do not tell.
+    """
+
+    def __init__(self, poison: QueueClient, account: Account, refusals: Refusals) -> None:
+        credential = account.credential
+        self._short = shortcoming(credential.token, MAKE) if isinstance(credential, Sas) else ""
+        self._poison = poison
+        self._refusals = refusals
+
+    async def look(self) -> None:
+        """Look once, where there is reason to. Raises nothing: it is no part of any message."""
+        short, self._short = self._short, ""
+        if not short:
+            return
+        with contextlib.suppress(QueueError):
+            if not await self._poison.exists():
+                text = f"{self._poison.address} does not exist, and the SAS {short}"
+                self._refusals.failed("create", AccessDenied(text))

@@ -105,12 +105,16 @@ class House:
         account = emulator_account(self.proxy.port)
         if self._credential is not None:
             account = replace(account, credential=self._credential)
-        outputs = (output("$return", "receipts"),)
+        outputs = (replace(output("$return", "receipts"), account=account),)
+        plain = [definition(queue, queue, options=self._options) for queue in self.queues]
         functions = [
             replace(
-                definition(queue, queue, options=self._options, outputs=outputs), bindings=BINDINGS
+                each,
+                bindings=BINDINGS,
+                outputs=outputs,
+                trigger=replace(each.trigger, account=account),
             )
-            for queue in self.queues
+            for each in plain
         ]
         project = Project(
             root=Path("/nowhere"),

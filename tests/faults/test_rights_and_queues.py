@@ -51,6 +51,12 @@ MAY_TAKE = {"read": True, "process": True}
             1,
             ["refused to create the queue", "permission c"],
         ),
+        (
+            "no-create-yet",
+            {**MAY_TAKE, "update": True, "add": True},
+            1000,
+            ["no-create-yet-poison does not exist", "lacks the permission c"],
+        ),
     ],
 )
 async def test_a_sas_that_allows_a_part_degrades_the_listener_once_and_loses_nothing(
@@ -63,7 +69,7 @@ async def test_a_sas_that_allows_a_part_degrades_the_listener_once_and_loses_not
         house = House(
             proxy,
             queue=name,
-            options=replace(OPTIONS, max_dequeue_count=tries),
+            options=replace(OPTIONS, max_dequeue_count=tries, visibility_timeout_s=LEASE_S),
             lease_s=LEASE_S,
             request_s=10.0,
             credential=account_sas(**permissions),
