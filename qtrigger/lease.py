@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import math
-from typing import Protocol
+from collections.abc import Awaitable
+from typing import Protocol, TypeVar
 
 from qtrigger.backoff import RenewalPacing
 from qtrigger.clock import Clock, Timer
 from qtrigger.errors import LeaseLostError, QueueError, QueueMissing, QueueUnavailable
-from qtrigger.queues.client import QueueClient, QueueMessage, Receipt
+from qtrigger.queues.client import QueueClient, QueueMessage
+
+T = TypeVar("T")
 
 
 class LeaseWatcher(Protocol):
@@ -82,7 +85,7 @@ class Lease:
     async def delete(self) -> None:
         """Remove the message for good. Raises the `QueueError` family; may be called again."""
         await self._stop_renewing()
-        await self._queue.delete(self.message.id, self._receipt)
+        await self._in_time(self._queue.delete(self.message.id, self._receipt), "delete")
         self.settled = True
 
     async def release(self, after_s: float, text: str | None = None) -> None:
@@ -91,7 +94,8 @@ class Lease:
         Raises the `QueueError` family; may be called again.
         """
         await self._stop_renewing()
-        receipt = await self._queue.update(self.message.id, self._receipt, after_s, text)
+        release = self._queue.update(self.message.id, self._receipt, after_s, text)
+        receipt = await self._in_time(release, "release the message")
         self._receipt = receipt.pop_receipt
         self.settled = True
 
@@ -115,7 +119,8 @@ class Lease:
     async def _renew(self, watcher: LeaseWatcher) -> None:
         asked_at = self._clock.monotonic()
         try:
-            receipt = await self._update_in_time(self._pacing.limit(self._left_s))
+            renewal = self._queue.update(self.message.id, self._receipt, self._lease_s)
+            receipt = await self._in_time(renewal, "renew the lease")
         except (LeaseLostError, QueueMissing) as error:
             self.lost_because = str(error)
             watcher.lost(self.message, self.lost_because)
@@ -130,16 +135,16 @@ class Lease:
         self._schedule(self._pacing.next(renewed=True), watcher)
         watcher.renewed(self.message, self._lease_s)
 
-    async def _update_in_time(self, limit_s: float) -> Receipt:
-        """Ask once for a renewal; a request that hangs must leave time for another."""
-        renewal = self._queue.update(self.message.id, self._receipt, self._lease_s)
+    async def _in_time(self, request: Awaitable[T], words: str) -> T:
+        """Await a request; one that hangs must leave time for another before the lease ends."""
+        limit_s = self._pacing.limit(self._left_s)
         if math.isinf(limit_s):
-            return await renewal
+            return await request
         try:
             async with self._clock.timeout(limit_s):
-                return await renewal
+                return await request
         except TimeoutError:
-            text = f"{self._queue.address} did not answer within {limit_s:g} s (tried to renew)"
+            text = f"{self._queue.address} did not answer within {limit_s:g} s (tried to {words})"
             raise QueueUnavailable(text, code="TimedOut") from None
 
     async def _stop_renewing(self) -> None:

@@ -8,7 +8,7 @@ from qtrigger.errors import QueueError
 from qtrigger.events import InvocationFinished, LeaseEnded, RenewalFailed, SettlementFailed
 from qtrigger.invocation import LeaseLost, Outcome, Succeeded, TriggerMessage
 from tests.conformance.answers import BUSY, GONE, name_of
-from tests.unit.harness import Bench
+from tests.unit.harness import Bench, fail
 
 
 def running_for(seconds: float, *, lease_s: float = 600.0) -> Bench:
@@ -113,6 +113,25 @@ async def test_a_renewal_that_hangs_leaves_time_for_another() -> None:
     assert (bench.bodies, bench.left()) == ([b"a"], [])
     (told,) = bench.probe.of(RenewalFailed)
     assert "did not answer within 1.5 s" in told.message
+    await bench.stop()
+
+
+@pytest.mark.parametrize("verb", ["delete", "update"])
+async def test_a_settlement_that_hangs_is_made_again_before_the_lease_ends(
+    verb: str,
+) -> None:
+    async def body(message: TriggerMessage) -> Outcome:
+        return Succeeded() if verb == "delete" or len(bench.bodies) > 1 else await fail(message)
+
+    bench = Bench(body, lease_s=6.0)
+    bench.service.slow(verb, 30.0)
+    await bench.start("a")
+
+    await bench.clock.advance(5.9)
+
+    assert bench.service.times(verb)[1] == 3.2
+    assert len(bench.bodies) == (1 if verb == "delete" else 2)
+    assert (bench.left(), bench.probe.of(SettlementFailed)) == ([], [])
     await bench.stop()
 
 
