@@ -35,6 +35,7 @@ class Process(asyncio.SubprocessProtocol):
         self._on_exit = on_exit
         self._partial = {1: b"", 2: b""}
         self._transport: asyncio.SubprocessTransport | None = None
+        self._held: int | None = None
         self._exited = asyncio.Event()
         self._silent = asyncio.Event()
 
@@ -77,10 +78,17 @@ class Process(asyncio.SubprocessProtocol):
         await self._clock.wait(self._silent, SILENT_WITHIN_S)
         self.close()
 
+    def hold(self, descriptor: int) -> None:
+        """Keep a descriptor open for as long as the process is wanted."""
+        self._held = descriptor
+
     def close(self) -> None:
         """Let go of the pipes, which a process outside the group may hold open."""
         if self._transport is not None:
             self._transport.close()
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See asyncio.SubprocessProtocol."""
@@ -135,7 +143,7 @@ async def spawn(
     *,
     cwd: Path,
     env: Mapping[str, str],
-    pass_fd: int,
+    pass_fds: Sequence[int],
     process: Process,
 ) -> None:
     """Start `command`, with `process` as its protocol. Raises WorkerStartError."""
@@ -146,7 +154,7 @@ async def spawn(
             stdin=asyncio.subprocess.DEVNULL,
             cwd=cwd,
             env=dict(env),
-            pass_fds=(pass_fd,),
+            pass_fds=pass_fds,
             # Its own session: Ctrl-C in the terminal reaches the host alone.
             start_new_session=True,
         )

@@ -28,6 +28,7 @@ from .channel import Channel
 from .context import NOWHERE, SCOPE, Scope
 from .failures import Describer
 from .index import index
+from .lifeline import end_with
 from .loading import Loading
 from .logs import Logs
 from .runs import Runs
@@ -40,8 +41,12 @@ LAST_WORDS_S = 1.0
 BROKEN = 70
 
 
-def run(descriptor: int) -> int:
-    """Live as the worker process behind that socket; the exit code."""
+def run(descriptor: int, pipe: int) -> int:
+    """Live as the worker process behind that socket; the exit code.
+
+    The host holds the other end of the pipe for as long as it lives.
+    """
+    end_with(pipe)
     connection = socket.socket(fileno=descriptor)
     connection.set_inheritable(False)
     connection.settimeout(None)
