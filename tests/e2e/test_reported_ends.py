@@ -1,0 +1,174 @@
+"""What users ran into with runs that never end, and with stops in the middle of work."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import time
+from collections.abc import Sequence
+
+import pytest
+
+from tests.e2e.conftest import Service
+from tests.e2e.support import ProjectFolder, RunningHost, running
+
+PLAIN = """
+    def main(msg: str) -> None:
+        note(msg)
+"""
+# Both go on for 20 s, and say so ten times a second under the number of their try.
+NEVER_RETURNS = """
+    import time
+    import azure.functions as func
+    def main(msg: func.QueueMessage) -> None:
+        for _ in range(200):
+            note(f"try {msg.dequeue_count}")
+            time.sleep(0.1)
+"""
+SWALLOWS = """
+    import asyncio
+    import azure.functions as func
+    async def main(msg: func.QueueMessage) -> None:
+        for _ in range(200):
+            note(f"try {msg.dequeue_count}")
+            try:
+                await asyncio.sleep(0.1)
+            except asyncio.CancelledError:
+                pass
+"""
+FIVE_SECONDS = """
+    import time
+    def main(msg: str) -> None:
+        note("began " + msg)
+        time.sleep(5)
+        note("ended " + msg)
+"""
+
+
+def worker_pids(host: RunningHost) -> list[int]:
+    """Of every worker that the host has had, from its lines at level debug."""
+    return [int(pid) for pid in re.findall(r"ready in .* \(pid (\d+)\)", host.output)]
+
+
+def alive(pids: Sequence[int]) -> list[int]:
+    """Those of them that there are still."""
+    return [pid for pid in pids if os.path.exists(f"/proc/{pid}")]
+
+
+@pytest.mark.parametrize("code", [NEVER_RETURNS, SWALLOWS], ids=["plain", "async"])
+async def test_a_function_that_never_returns_times_out_into_poison_while_others_are_served(
+    folder: ProjectFolder, service: Service, code: str
+) -> None:
+    """A try begins when the one before can no longer run: their lines never mix."""
+    folder.environ["AzureFunctionsJobHost__functionTimeout"] = "00:00:01"
+    folder.host_json(
+        {"maxPollingInterval": "00:00:00.2"}, functions={"endless": {"maxDequeueCount": 3}}
+    )
+    folder.function("endless", code)
+    folder.function("plain", PLAIN)
+    await service.put(folder.queue("endless"), ["x"])
+
+    with running(folder, "--log-level", "debug") as host:
+        for number in (1, 2, 3):
+            host.wait_for(f"try {number} from {folder.queue('endless')}")
+            await service.put(folder.queue("plain"), [f"p{number}"])
+        host.wait_for("POISON")
+        host.signal(signal.SIGTERM)
+        assert host.wait() == 0
+
+    tries = [note for note in folder.notes() if note.startswith("try")]
+    assert tries == sorted(tries)
+    assert set(tries) == {"try 1", "try 2", "try 3"}
+    assert {"p1", "p2", "p3"} <= set(folder.notes())
+    assert host.output.count("timed out after 1 s (functionTimeout)") == 3
+    assert await service.texts(folder.queue("endless-poison")) == ["x"]
+    pids = worker_pids(host)
+    assert len(pids) >= 3
+    assert alive(pids) == []
+
+
+async def test_a_stop_under_load_is_over_in_time_and_everything_unfinished_is_there_again(
+    folder: ProjectFolder, service: Service
+) -> None:
+    """A stop is no error, whatever it interrupts."""
+    folder.host_json({"batchSize": 8}, shutdownTimeout="00:00:02")
+    folder.function("slow", FIVE_SECONDS)
+    texts = [f"m{number}" for number in range(20)]
+    await service.put(folder.queue("slow"), texts)
+
+    with running(folder, "--log-level", "debug") as host:
+        host.wait_for("try 1 from", count=8)
+        host.signal(signal.SIGTERM)
+        signalled = time.monotonic()
+        assert host.wait() == 0
+        took_s = time.monotonic() - signalled
+
+    assert took_s < 4.0
+    assert sorted(await service.texts(folder.queue("slow"))) == sorted(texts)
+    (stopping,) = [at for at, line in enumerate(host.lines) if " stopping " in line]
+    assert not any("try 1 from" in line for line in host.lines[stopping:])
+    assert "ended" not in " ".join(folder.notes())
+    assert [line for line in host.lines if re.search(r"ERROR|FAILED|WARN|code 143", line)] == []
+    assert alive(worker_pids(host)) == []
+
+
+async def test_a_second_host_takes_at_once_what_a_stop_interrupted(
+    folder: ProjectFolder, service: Service
+) -> None:
+    folder.host_json({"maxPollingInterval": "00:00:00.2"}, shutdownTimeout="00:00:30")
+    folder.function("slow", FIVE_SECONDS)
+    await service.put(folder.queue("slow"), ["x"])
+
+    with running(folder, "--log-level", "debug") as first:
+        first.wait_for("try 1 from")
+        with running(folder, "--log-level", "debug") as second:
+            second.wait_for("0 found in")
+            first.signal(signal.SIGTERM)
+            first.wait_for("stopping")
+            first.signal(signal.SIGTERM)
+            second.wait_for("try 2 from", limit_s=2.0)
+            assert first.wait(2.0) == 0
+            second.signal(signal.SIGTERM)
+            second.signal(signal.SIGTERM)
+            assert second.wait() == 0
+
+
+async def test_an_interrupt_of_the_terminal_stops_the_host_and_lets_functions_finish(
+    folder: ProjectFolder, service: Service
+) -> None:
+    """Ctrl-C reaches everything in the terminal's group; the host alone decides what it means."""
+    folder.function("child", "import os\n" + ASKS_FOR_A_FILE)
+    release = folder.root / "release"
+    folder.environ["RELEASE"] = str(release)
+    await service.put(folder.queue("child"), ["x"])
+
+    with running(folder, "--log-level", "debug") as host:
+        host.wait_for("try 1 from")
+        await until_noted(folder, "began")
+        for pid in [host.pid, *worker_pids(host)]:
+            os.kill(pid, signal.SIGINT)
+        host.wait_for("stopping")
+        release.touch()
+        assert host.wait() == 0
+
+    assert folder.notes() == ["began", "ended"]
+    assert await service.count(folder.queue("child")) == 0
+
+
+async def until_noted(folder: ProjectFolder, note: str) -> None:
+    """Wait until a function has noted that."""
+    async with asyncio.timeout(10):
+        while note not in folder.notes():  # noqa: ASYNC110 - there is no event to wait for
+            await asyncio.sleep(0.02)
+
+
+ASKS_FOR_A_FILE = """
+import time
+def main(msg: str) -> None:
+    note("began")
+    while not os.path.exists(os.environ["RELEASE"]):
+        time.sleep(0.02)
+    note("ended")
+"""
