@@ -19,6 +19,7 @@ from qtrigger.outputs import OutputWriter, ResolveName
 from qtrigger.project import expressions
 from qtrigger.project.model import FunctionDefinition, HostConfig
 from qtrigger.project.queue_names import poison_queue
+from qtrigger.queues.client import QueueClient
 from qtrigger.queues.services import QueueServices
 from qtrigger.settlement import Settlement
 from qtrigger.wakeups import Wakeups
@@ -54,7 +55,7 @@ class Assembly:
         listener = Listener(
             function,
             queue=queue,
-            lifecycle=self._lifecycle(function),
+            lifecycle=self._lifecycle(function, queue),
             backoff=PollBackoff(function.options.max_polling_interval_s, self._random),
             clock=self._clock,
             sink=self._sink,
@@ -63,10 +64,10 @@ class Assembly:
         self.wakeups.register(queue.address, listener.wake)
         return listener
 
-    def _lifecycle(self, function: FunctionDefinition) -> MessageLifecycle:
+    def _lifecycle(self, function: FunctionDefinition, queue: QueueClient) -> MessageLifecycle:
         return MessageLifecycle(
             function,
-            queue=self._services.of(function.trigger.account).queue(function.trigger.queue),
+            queue=queue,
             run=self._run,
             outputs=OutputWriter(
                 function,

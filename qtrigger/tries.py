@@ -1,7 +1,8 @@
 """What this process knows of the tries of messages that come back.
 
-Owns how many tries ended here with a result, and the last of them; bounded, and gone with the
-process. The dequeue count is the service's, and counts the tries of every host.
+Owns how many tries ended here with a result, the last of them, and how many are not held against
+the message; bounded, and gone with the process. The dequeue count is the service's, and counts the
+tries of every host.
 """
 
 from __future__ import annotations
@@ -9,31 +10,50 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 
+from qtrigger.invocation import Interrupted, Outcome, WorkerLost
+
 REMEMBERED_MESSAGES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The tries of one message that ended here; `invocation_id` is the last one's, "" of none."""
+    """The tries of one message that ended here; `invocation_id` is the last one's, "" of none.
+
+    `excused` of them ended by no fault of its function's. A `suspect` ran beside others when its
+    worker ended, so that it may be what ended it.
+    """
 
     results: int = 0
     invocation_id: str = ""
+    excused: int = 0
+    suspect: bool = False
 
 
 class TriesSeen:
-    """Remembers the messages of one function that will come back."""
+    """Remembers the messages of one function that will come back.
 
-    def __init__(self) -> None:
+    No more than `max_excused` tries of a message are excused, so that each has an end.
+    """
+
+    def __init__(self, max_excused: int) -> None:
+        self._max_excused = max_excused
         self._seen: OrderedDict[str, Seen] = OrderedDict()
 
     def of(self, message_id: str) -> Seen:
         """What is known of that message's tries before this one."""
         return self._seen.get(message_id, Seen())
 
-    def add(self, message_id: str, invocation_id: str) -> None:
+    def add(self, message_id: str, invocation_id: str, outcome: Outcome) -> None:
         """A try ended here, and the message will come back."""
-        results = self.of(message_id).results + 1
-        self._seen[message_id] = Seen(results, invocation_id)
+        before = self.of(message_id)
+        suspect = isinstance(outcome, WorkerLost) and not outcome.alone
+        excused = before.excused + (suspect or isinstance(outcome, Interrupted))
+        self._seen[message_id] = Seen(
+            results=before.results + 1,
+            invocation_id=invocation_id,
+            excused=min(excused, self._max_excused),
+            suspect=suspect,
+        )
         self._seen.move_to_end(message_id)
         if len(self._seen) > REMEMBERED_MESSAGES:
             self._seen.popitem(last=False)

@@ -24,7 +24,7 @@ from qtrigger.events import (
 )
 from qtrigger.telemetry import message_lines
 from qtrigger.telemetry.line import Line, line_of, sentence
-from qtrigger.telemetry.outcomes import duration_text
+from qtrigger.telemetry.outcomes import duration_text, ended_text
 
 __all__ = ["Line", "line_of", "message_lines"]
 
@@ -170,7 +170,7 @@ def _(event: WorkerEnded) -> Line:
         event="worker.ended",
         level=DEBUG if event.expected else WARNING,
         tag="worker",
-        text=f"{event.worker} ended with {event.how} (pid {event.pid}){lost}{again}",
+        text=f"{event.worker} {ended_text(event.how)} (pid {event.pid}){lost}{again}",
         fields={"worker": event.worker, "pid": event.pid, "how": event.how, "lost": event.lost},
     )
 

@@ -1,7 +1,7 @@
 """Several workers as one.
 
-Owns which worker gets an invocation, and the wait while there is none. It does not know the
-language: it is given a function that makes workers.
+Owns which worker gets an invocation, the wait while there is none, and the spare worker for those
+that must run alone. It does not know the language: it is given a function that makes workers.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from collections.abc import Callable, Sequence
 from qtrigger.clock import Clock
 from qtrigger.errors import WorkerStartError
 from qtrigger.events import EventSink
-from qtrigger.invocation import Interrupted, Invocation, Ran
+from qtrigger.invocation import Interrupted, Invocation, Ran, WorkerLost
 from qtrigger.workers import answers
+from qtrigger.workers.background import begin
+from qtrigger.workers.lane import Lane
 from qtrigger.workers.loads import LoadNews
 from qtrigger.workers.pooled import PooledWorker
 from qtrigger.workers.seat import Seat
@@ -37,7 +39,12 @@ class WorkerPool:
         self._make = make
         self._clock = clock
         self._events = events
+        self._news = LoadNews(events)
+        self._functions: Sequence[FunctionSpec] = ()
         self._seats: list[Seat] = []
+        self._lane = Lane()
+        self._spare: Seat | None = None
+        self._leaving: set[asyncio.Task[None]] = set()
         self._stopping = False
         self._changed = asyncio.Event()
         self._running = 0
@@ -58,19 +65,8 @@ class WorkerPool:
         What has failed to load is what the first of them says. Raises WorkerStartError when none
         comes up; when some do, the others are tried again later.
         """
-        news = LoadNews(self._events)
-        self._seats = [
-            Seat(
-                number,
-                make=self._make,
-                functions=functions,
-                clock=self._clock,
-                events=self._events,
-                news=news,
-                on_ready=self._changed.set,
-            )
-            for number in range(1, self._size + 1)
-        ]
+        self._functions = functions
+        self._seats = [self._seat(number) for number in range(1, self._size + 1)]
         try:
             firsts = await asyncio.gather(
                 *(seat.first for seat in self._seats), return_exceptions=True
@@ -90,14 +86,14 @@ class WorkerPool:
     async def invoke(self, invocation: Invocation) -> Ran:
         """See `Worker`. Waits for a worker when there is none; ends with `stop` at the latest.
 
-        Where the workers that are up cannot run the function, it is Interrupted after 60 s.
+        Where the workers that are up cannot run the function, it is Interrupted after 60 s. What
+        must run alone gets its turn in a spare worker, which is there while anything waits for it.
         """
         self._running += 1
         try:
-            worker = await self._worker_for(invocation.function)
-            if worker is not None:
-                return await worker.invoke(invocation)
-            return answers.every(invocation, Interrupted(), 0.0)
+            if invocation.alone and not self._stopping and await self._lane.enter():
+                return await self._invoke_apart(invocation)
+            return await self._invoke(invocation, self._seats)
         finally:
             self._running -= 1
 
@@ -105,13 +101,53 @@ class WorkerPool:
         """See `Worker`."""
         self._stopping = True
         self._changed.set()
-        await asyncio.gather(*(seat.stop(grace_s) for seat in self._seats))
+        self._lane.excuse()
+        self._end_spare(grace_s)
+        await asyncio.gather(*(seat.stop(grace_s) for seat in self._seats), *self._leaving)
 
-    async def _worker_for(self, function: str) -> PooledWorker | None:
+    def _seat(self, number: int) -> Seat:
+        return Seat(
+            number,
+            make=self._make,
+            functions=self._functions,
+            clock=self._clock,
+            events=self._events,
+            news=self._news,
+            on_ready=self._changed.set,
+        )
+
+    async def _invoke_apart(self, invocation: Invocation) -> Ran:
+        try:
+            if self._spare is None:
+                self._spare = self._seat(self._size + 1)
+                self._spare.first.add_done_callback(_retrieve)
+            ran = await self._invoke(invocation, [self._spare])
+            if any(isinstance(outcome, WorkerLost) for outcome in ran.outcomes):
+                # This one ends workers; the others that wait were its neighbours, most likely.
+                self._lane.excuse()
+            return ran
+        finally:
+            if not self._lane.leave():
+                self._end_spare(0.0)
+
+    def _end_spare(self, grace_s: float) -> None:
+        spare, self._spare = self._spare, None
+        if spare is not None:
+            ending = begin(spare.stop(grace_s), name="end of the spare worker")
+            self._leaving.add(ending)
+            ending.add_done_callback(self._leaving.discard)
+
+    async def _invoke(self, invocation: Invocation, seats: Sequence[Seat]) -> Ran:
+        worker = await self._worker_for(invocation.function, seats)
+        if worker is not None:
+            return await worker.invoke(invocation)
+        return answers.every(invocation, Interrupted(), 0.0)
+
+    async def _worker_for(self, function: str, seats: Sequence[Seat]) -> PooledWorker | None:
         """None at a stop, or when the function cannot run."""
         up_to = self._clock.monotonic() + UNABLE_S
         while not self._stopping:
-            worker = self._least_busy(function)
+            worker = _least_busy(function, seats)
             if worker is not None:
                 return worker
             left_s = up_to - self._clock.monotonic()
@@ -126,12 +162,19 @@ class WorkerPool:
                 await self._changed.wait()
         return None
 
-    def _least_busy(self, function: str) -> PooledWorker | None:
-        best: PooledWorker | None = None
-        for seat in self._seats:
-            worker = seat.worker
-            if worker is None or not seat.can_run(function):
-                continue
-            if best is None or worker.running < best.running:
-                best = worker
-        return best
+
+def _least_busy(function: str, seats: Sequence[Seat]) -> PooledWorker | None:
+    best: PooledWorker | None = None
+    for seat in seats:
+        worker = seat.worker
+        if worker is None or not seat.can_run(function):
+            continue
+        if best is None or worker.running < best.running:
+            best = worker
+    return best
+
+
+def _retrieve(first: asyncio.Future[Loaded]) -> None:
+    """Nobody waits for a spare worker's first start; that it failed was told as an event."""
+    if not first.cancelled():
+        first.exception()

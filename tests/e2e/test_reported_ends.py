@@ -8,6 +8,7 @@ import re
 import signal
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -54,7 +55,7 @@ def worker_pids(host: RunningHost) -> list[int]:
 
 def alive(pids: Sequence[int]) -> list[int]:
     """Those of them that there are still."""
-    return [pid for pid in pids if os.path.exists(f"/proc/{pid}")]
+    return [pid for pid in pids if Path(f"/proc/{pid}").exists()]
 
 
 @pytest.mark.parametrize("code", [NEVER_RETURNS, SWALLOWS], ids=["plain", "async"])

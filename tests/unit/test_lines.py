@@ -19,7 +19,15 @@ from qtrigger.events import (
     QueueStateChanged,
     UserLog,
 )
-from qtrigger.invocation import ErrorDetail, Failed, Outcome, Succeeded, TimedOut, WorkerLost
+from qtrigger.invocation import (
+    ErrorDetail,
+    Failed,
+    Interrupted,
+    Outcome,
+    Succeeded,
+    TimedOut,
+    WorkerLost,
+)
 from qtrigger.telemetry.console import ConsoleSink
 from qtrigger.telemetry.json_lines import JsonSink
 from qtrigger.telemetry.lines import line_of
@@ -78,6 +86,22 @@ def test_a_success_is_one_short_line() -> None:
     assert text.count("\n") == 1
 
 
+def test_the_end_of_a_worker_with_several_runs_says_that_the_try_is_not_counted() -> None:
+    lost = WorkerLost(how="signal 9 (often: out of memory)", alone=False)
+
+    text = text_of(finished(lost, "released"))
+
+    assert "its worker process was killed by signal 9 (often: out of memory)" in text
+    assert "with others running there; this try is not counted" in text
+
+
+@pytest.mark.parametrize(
+    ("by", "words"), [("stop", "our stop"), ("neighbour", "another run"), ("load", "cannot load")]
+)
+def test_an_interruption_says_by_what(by: str, words: str) -> None:
+    assert words in text_of(finished(Interrupted(by=by), "released"))
+
+
 @pytest.mark.parametrize(
     ("event", "words"),
     [
@@ -91,7 +115,7 @@ def test_a_success_is_one_short_line() -> None:
         (finished(TimedOut(after_s=120.0), "retried"), "timed out after 2 min (functionTimeout)"),
         (
             finished(WorkerLost(how="exit code 3", alone=True), "retried"),
-            "its worker process ended: exit code 3",
+            "its worker process ended with exit code 3",
         ),
     ],
 )

@@ -8,7 +8,14 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from qtrigger.errors import WorkerStartError
-from qtrigger.invocation import Interrupted, Invocation, Ran, Succeeded
+from qtrigger.invocation import (
+    Interrupted,
+    Invocation,
+    Outcome,
+    Ran,
+    Succeeded,
+    WorkerLost,
+)
 from qtrigger.workers.pooled import LoadCrash
 from qtrigger.workers.worker import FunctionSpec, Loaded
 
@@ -72,7 +79,7 @@ class FakeWorker:
         self.completed += 1
         self._answer(name, Succeeded())
 
-    def _answer(self, name: str, outcome: Succeeded | Interrupted) -> None:
+    def _answer(self, name: str, outcome: Outcome) -> None:
         self.open.pop(name).set_result(Ran(outcomes=(outcome,), duration_s=0.0))
 
     def retire(self) -> None:
@@ -92,6 +99,9 @@ class FakeWorker:
 
     def crash(self) -> None:
         self.lost = len(self.open)
+        alone = self.lost == 1
+        for name in list(self.open):
+            self._answer(name, WorkerLost(how="exit code 3", alone=alone))
         self.end("exit code 3")
 
 

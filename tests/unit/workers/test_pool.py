@@ -11,7 +11,14 @@ import pytest
 
 from qtrigger.errors import WorkerStartError
 from qtrigger.events import FunctionLoadFailed, WorkerEnded, WorkerStarted
-from qtrigger.invocation import Interrupted, Invocation, Ran, Succeeded, TriggerMessage
+from qtrigger.invocation import (
+    Interrupted,
+    Invocation,
+    Ran,
+    Succeeded,
+    TriggerMessage,
+    WorkerLost,
+)
 from qtrigger.testing.clock import ManualClock, settle
 from qtrigger.testing.probe import Probe
 from qtrigger.workers.pool import WorkerPool
@@ -70,9 +77,11 @@ class Bench:
     async def start(self) -> Loaded:
         return await self.clock.run(self.pool.start([spec("good"), spec("broken")]))
 
-    async def invoke(self, name: str, function: str = "good") -> asyncio.Task[Ran]:
+    async def invoke(
+        self, name: str, function: str = "good", *, alone: bool = False
+    ) -> asyncio.Task[Ran]:
         invocation = Invocation(
-            id=name, function=function, messages=(MESSAGE,), max_dequeue_count=5
+            id=name, function=function, messages=(MESSAGE,), max_dequeue_count=5, alone=alone
         )
         task = asyncio.create_task(self.pool.invoke(invocation))
         self.tasks.append(task)
@@ -357,6 +366,79 @@ async def test_a_failure_to_load_that_comes_back_is_told_again(bench: Bench) -> 
         await settle()
 
     assert [event.function for event in bench.probe.of(FunctionLoadFailed)] == ["broken"] * 2
+
+
+async def test_what_must_run_alone_runs_in_a_spare_worker_one_after_the_other(
+    bench: Bench,
+) -> None:
+    await bench.start()
+    usual = bench.makes.made[0]
+    await bench.invoke("a")
+    suspects = [await bench.invoke(name, alone=True) for name in ("b", "c")]
+    spare = bench.makes.made[1]
+    await bench.invoke("d")
+    assert (list(usual.open), list(spare.open)) == (["a", "d"], ["b"])
+
+    spare.finish("b")
+    await settle()
+    assert list(spare.open) == ["c"]
+    spare.finish("c")
+    await settle()
+
+    assert [task.result().outcomes for task in suspects] == [(Succeeded(),)] * 2
+    assert (spare.how, len(bench.makes.made)) == ("exit code 0", 2)
+
+
+async def test_when_one_of_the_suspects_ends_its_worker_the_others_run_as_usual(
+    bench: Bench,
+) -> None:
+    await bench.start()
+    usual = bench.makes.made[0]
+    culprit = await bench.invoke("a", alone=True)
+    for name in ("b", "c"):
+        await bench.invoke(name, alone=True)
+
+    bench.makes.made[1].crash()
+    await bench.clock.advance(60.0)
+
+    assert culprit.result().outcomes == (WorkerLost(how="exit code 3", alone=True),)
+    assert list(usual.open) == ["b", "c"]
+    assert len(bench.makes.made) == 2
+
+
+async def test_a_suspect_that_gives_up_waiting_leaves_its_turn_to_the_next(bench: Bench) -> None:
+    await bench.start()
+    await bench.invoke("a", alone=True)
+    waits, next_one = [await bench.invoke(name, alone=True) for name in ("b", "c")]
+
+    waits.cancel()
+    bench.makes.made[1].finish("a")
+    await settle()
+
+    assert list(bench.makes.made[1].open) == ["c"]
+    assert not next_one.done()
+
+
+async def test_a_spare_worker_that_does_not_come_up_is_tried_again(bench: Bench) -> None:
+    bench.pool_of(1, Loaded(), refuses())
+    await bench.start()
+
+    await bench.invoke("a", alone=True)
+    await bench.clock.advance(0.1)
+
+    assert list(bench.makes.made[2].open) == ["a"]
+    assert bench.delays() == pytest.approx([0.1])
+
+
+async def test_a_stop_interrupts_suspects_and_ends_the_spare_worker(bench: Bench) -> None:
+    await bench.start()
+    suspects = [await bench.invoke(name, alone=True) for name in ("a", "b")]
+
+    await bench.stop()
+    suspects.append(await bench.invoke("c", alone=True))
+
+    assert [(await task).outcomes for task in suspects] == [(Interrupted(),)] * 3
+    assert [worker.how for worker in bench.makes.made] == ["exit code 0"] * 2
 
 
 async def test_a_stop_interrupts_what_runs_and_what_comes(bench: Bench) -> None:
