@@ -15,6 +15,7 @@ from qtrigger.clock import Clock
 from qtrigger.workers.deadlines import Deadlines
 from qtrigger.workers.launch import launch
 from qtrigger.workers.link import Link
+from qtrigger.workers.memory import PeakMemory, size_text
 from qtrigger.workers.python.wire import Header
 from qtrigger.workers.spawn import OnLine, Process
 
@@ -42,6 +43,7 @@ class Attached:
         self._closed = asyncio.Event()
         self._process: Process | None = None
         self._link: Link | None = None
+        self._peak: PeakMemory | None = None
         self.how = "not started"
 
     @property
@@ -64,6 +66,7 @@ class Attached:
         process = Process(self._clock, self._on_line, self._broken.set)
         ours = await launch(process, interpreter=interpreter, root=root, env=env)
         self._process = process
+        self._peak = PeakMemory(self._clock, process.pid)
         _, self._link = await asyncio.get_running_loop().create_connection(
             lambda: Link(self._on_frame, self._on_closed), sock=ours
         )
@@ -83,6 +86,9 @@ class Attached:
         elif not self._broke and not await self._process.wait(self._lag_s):
             self._broke = "it closed its connection"
         self.how = self._broke or self._process.how
+        peak_kib = self._peak.end() if self._peak is not None else 0
+        if peak_kib and self._process.was_killed and not self._broke:
+            self.how += f", peak memory {size_text(peak_kib)}"
 
     async def wait_exit(self, timeout_s: float) -> None:
         """Wait until its process has ended by itself, at most `timeout_s` seconds."""

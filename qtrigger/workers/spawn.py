@@ -36,6 +36,7 @@ class Process(asyncio.SubprocessProtocol):
         self._partial = {1: b"", 2: b""}
         self._transport: asyncio.SubprocessTransport | None = None
         self._held: int | None = None
+        self._signalled = False
         self._exited = asyncio.Event()
         self._silent = asyncio.Event()
 
@@ -56,7 +57,15 @@ class Process(asyncio.SubprocessProtocol):
         code = None if self._transport is None else self._transport.get_returncode()
         if code is None:
             return "still running"
+        if self.was_killed:
+            return f"signal {-code} (often: out of memory)"
         return f"exit code {code}" if code >= 0 else f"signal {-code} ({_signal_name(-code)})"
+
+    @property
+    def was_killed(self) -> bool:
+        """Whether it has ended by a SIGKILL that we did not send."""
+        code = None if self._transport is None else self._transport.get_returncode()
+        return code == -signal.SIGKILL and not self._signalled
 
     async def wait(self, timeout_s: float) -> bool:
         """Wait until it has ended, at most `timeout_s` seconds; says whether it has."""
@@ -72,6 +81,7 @@ class Process(asyncio.SubprocessProtocol):
         """
         for number, wait_s in ((signal.SIGTERM, KILL_AFTER_S), (signal.SIGKILL, GONE_WITHIN_S)):
             if not self._is_reaped:
+                self._signalled = True
                 self._signal_group(number)
             await self.wait(wait_s)
         # Its last lines; a process that left the group may hold the pipes open for longer.

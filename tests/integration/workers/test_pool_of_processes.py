@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -44,6 +45,37 @@ async def test_work_goes_on_beside_and_after_a_crash(workshop: Workshop) -> None
     await workshop.probe.wait_for(WorkerStarted, count=3)
     assert outcome(await pool.invoke(invocation("works"))) == Succeeded()
     await pool.stop(0.0)
+
+
+async def test_the_one_of_six_that_kills_its_worker_is_found_and_its_neighbours_finish(
+    workshop: Workshop,
+) -> None:
+    code = """
+        import asyncio, os, signal
+
+        async def main(msg: str):
+            print("running", flush=True)
+            if msg == "kills":
+                await asyncio.sleep(0.1)
+                os.kill(os.getpid(), signal.SIGKILL)
+            await asyncio.sleep(0.3)
+    """
+    pool = pool_of(workshop, 1)
+    await pool.start([write_function(workshop.root, "works", code)])
+    bodies = ["fine", "kills", "fine", "fine", "fine", "fine"]
+    first = await asyncio.gather(*(pool.invoke(invocation("works", body)) for body in bodies))
+    assert {getattr(outcome(ran), "alone", None) for ran in first} == {False}
+
+    alone = (replace(invocation("works", body), alone=True) for body in bodies)
+    second = await asyncio.gather(*(pool.invoke(each) for each in alone))
+
+    kinds = [type(outcome(ran)) for ran in second]
+    assert kinds == [Succeeded, WorkerLost, *[Succeeded] * 4]
+    lost = outcome(second[1])
+    assert isinstance(lost, WorkerLost)
+    assert lost.alone
+    await pool.stop(0.0)
+    assert all(not worker.running for worker in workshop.made)
 
 
 async def test_a_stopped_pool_leaves_no_process(workshop: Workshop) -> None:

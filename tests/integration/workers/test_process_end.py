@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import sys
 import textwrap
@@ -85,7 +86,6 @@ def is_alive(pid: int) -> bool:
     [
         ("exit", "exit code 3"),
         ("clean exit", "exit code 0"),
-        ("kill", "signal 9 (SIGKILL)"),
         ("segfault", "signal 11 (SIGSEGV)"),
     ],
 )
@@ -99,6 +99,26 @@ async def test_a_process_that_ends_loses_its_run_and_says_how(
     assert outcome(ran) == WorkerLost(how=how, alone=True)
     await worker.wait_ended()
     assert (worker.how, worker.lost, worker.expected, worker.accepting) == (how, 1, False, False)
+
+
+async def test_a_process_that_is_killed_says_why_that_is_mostly_and_what_memory_it_held(
+    workshop: Workshop,
+) -> None:
+    code = """
+        import os, signal
+
+        def main(msg: str):
+            held = bytes([1]) * (200 << 20)
+            os.kill(os.getpid(), signal.SIGKILL)
+    """
+    worker = await started(workshop, ("greedy", code))
+
+    lost = outcome(await worker.invoke(invocation("greedy")))
+
+    assert isinstance(lost, WorkerLost)
+    said = re.fullmatch(r"signal 9 \(often: out of memory\), peak memory (\d+) MiB", lost.how)
+    assert said is not None, lost.how
+    assert 200 <= int(said[1]) < 400
 
 
 async def test_neighbours_of_a_crash_are_lost_and_know_they_were_not_alone(
