@@ -85,7 +85,7 @@ class MessageLifecycle:
         self._function_timeout_s = config.function_timeout_s
         self._clock = clock
         options = function.options
-        self._tries = TriesSeen(options.max_dequeue_count)
+        self._tries = TriesSeen()
         self._pause_told = options.visibility_timeout_s <= LONG_PAUSE_S
         self._policy = TriesPolicy(
             max_dequeue_count=options.max_dequeue_count,

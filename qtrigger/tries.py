@@ -13,14 +13,16 @@ from dataclasses import dataclass
 from qtrigger.invocation import Interrupted, Outcome, WorkerLost
 
 REMEMBERED_MESSAGES = 10_000
+# No more of a message's tries are excused, so that it has an end whatever happens around it.
+EXCUSED_TRIES = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
     """The tries of one message that ended here; `invocation_id` is the last one's, "" of none.
 
-    `excused` of them ended by no fault of its function's. A `suspect` ran beside others when its
-    worker ended, so that it may be what ended it.
+    `excused` of them ended by no fault of its function's. A `suspect` ran in a worker that ended,
+    alone or beside others, so that it is what ended it, or may be.
     """
 
     results: int = 0
@@ -30,13 +32,9 @@ class Seen:
 
 
 class TriesSeen:
-    """Remembers the messages of one function that will come back.
+    """Remembers the messages of one function that will come back."""
 
-    No more than `max_excused` tries of a message are excused, so that each has an end.
-    """
-
-    def __init__(self, max_excused: int) -> None:
-        self._max_excused = max_excused
+    def __init__(self) -> None:
         self._seen: OrderedDict[str, Seen] = OrderedDict()
 
     def of(self, message_id: str) -> Seen:
@@ -46,12 +44,12 @@ class TriesSeen:
     def add(self, message_id: str, invocation_id: str, outcome: Outcome) -> None:
         """A try ended here, and the message will come back."""
         before = self.of(message_id)
-        suspect = isinstance(outcome, WorkerLost) and not outcome.alone
-        excused = before.excused + (suspect or isinstance(outcome, Interrupted))
+        suspect = isinstance(outcome, WorkerLost)
+        excused = before.excused + _is_excused(outcome)
         self._seen[message_id] = Seen(
             results=before.results + 1,
             invocation_id=invocation_id,
-            excused=min(excused, self._max_excused),
+            excused=min(excused, EXCUSED_TRIES),
             suspect=suspect,
         )
         self._seen.move_to_end(message_id)
@@ -61,3 +59,9 @@ class TriesSeen:
     def forget(self, message_id: str) -> None:
         """The message has reached its end."""
         self._seen.pop(message_id, None)
+
+
+def _is_excused(outcome: Outcome) -> bool:
+    if isinstance(outcome, WorkerLost):
+        return not outcome.alone
+    return isinstance(outcome, Interrupted)

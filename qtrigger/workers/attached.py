@@ -15,7 +15,7 @@ from qtrigger.clock import Clock
 from qtrigger.workers.deadlines import Deadlines
 from qtrigger.workers.launch import launch
 from qtrigger.workers.link import Link
-from qtrigger.workers.memory import PeakMemory, size_text
+from qtrigger.workers.memory import PeakMemory, peak_text
 from qtrigger.workers.python.wire import Header
 from qtrigger.workers.spawn import OnLine, Process
 
@@ -86,9 +86,9 @@ class Attached:
         elif not self._broke and not await self._process.wait(self._lag_s):
             self._broke = "it closed its connection"
         self.how = self._broke or self._process.how
-        peak_kib = self._peak.end() if self._peak is not None else 0
-        if peak_kib and self._process.was_killed and not self._broke:
-            self.how += f", peak memory {size_text(peak_kib)}"
+        peak = peak_text(*self._peak.end()) if self._peak is not None else "unknown"
+        if self._process.was_killed and not self._broke:
+            self.how += f", peak memory {peak}"
 
     async def wait_exit(self, timeout_s: float) -> None:
         """Wait until its process has ended by itself, at most `timeout_s` seconds."""

@@ -1,7 +1,7 @@
 """The most memory that a process has held.
 
 Owns looking while it runs, and once more when it has ended: a process that was killed for its
-memory says nothing itself. Sizes are in KiB; 0 means that nothing is known.
+memory says nothing itself. Sizes are in KiB.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ class PeakMemory:
         self._timer: Timer | None = None
         self._look()
 
-    def end(self) -> int:
-        """The process has ended and was waited for: the most it has held, as far as is known."""
+    def end(self) -> tuple[int, int]:
+        """The process has ended and was waited for: its peak was one of these or between them."""
         if self._timer is not None:
             self._timer.cancel()
         # The system keeps the largest peak of all our children that have ended. When that has
-        # grown it is this one's; a new process counts the memory of its parent for a moment.
-        last_kib = _largest_child_kib()
-        if last_kib > max(self._others_kib, _own_kib()):
-            return max(self._seen_kib, last_kib)
-        return self._seen_kib
+        # grown it is this one's. A new process counts the memory of its parent for a moment.
+        most_kib = max(_largest_child_kib(), self._seen_kib)
+        if most_kib > max(self._others_kib, _own_kib()):
+            return most_kib, most_kib
+        return self._seen_kib, most_kib
 
     def _look(self) -> None:
         with suppress(OSError):
@@ -45,8 +45,13 @@ class PeakMemory:
         self._timer = self._clock.call_later(LOOK_EVERY_S, self._look)
 
 
-def size_text(kib: int) -> str:
-    """Return a size for people: `712 MiB`, `1.9 GiB`."""
+def peak_text(least_kib: int, most_kib: int) -> str:
+    """Return a peak for people: `712 MiB`, `1.9 GiB`, `30 MiB to 64 MiB`."""
+    least, most = _size_text(least_kib), _size_text(most_kib)
+    return least if least == most else f"{least} to {most}"
+
+
+def _size_text(kib: int) -> str:
     mib = kib / 1024
     return f"{mib:.0f} MiB" if mib < 1000 else f"{mib / 1024:.1f} GiB"
 

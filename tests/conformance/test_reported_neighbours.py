@@ -47,14 +47,14 @@ async def test_a_last_try_that_a_neighbour_ended_is_not_held_against_the_message
     assert bench.probe.of(MessagePoisoned) == []
 
 
-async def test_a_suspect_runs_alone_at_its_next_try_and_only_then() -> None:
-    bench = ends(t1=SUSPECT, t2=BY_NEIGHBOUR, t3=SUSPECT, t4=Succeeded())
+async def test_a_suspect_runs_alone_until_it_ends_in_another_way() -> None:
+    bench = ends(t1=SUSPECT, t2=CULPRIT, t3=BY_NEIGHBOUR, t4=BY_NEIGHBOUR)
     await bench.start("m")
 
     await bench.clock.advance(10.0)
 
-    assert [each.alone for each in bench.invocations] == [False, True, False, True]
-    assert [each.max_dequeue_count for each in bench.invocations] == [5, 6, 7, 8]
+    assert [each.alone for each in bench.invocations] == [False, True, True, False, False]
+    assert [each.max_dequeue_count for each in bench.invocations] == [5, 6, 6, 7, 8]
 
 
 async def test_what_ends_its_worker_alone_pays_with_its_tries() -> None:
@@ -75,8 +75,8 @@ async def test_excuses_have_an_end() -> None:
     await bench.clock.advance(60.0)
 
     (told,) = bench.probe.of(MessagePoisoned)
-    assert len(bench.invocations) == 10
-    assert told.detail.startswith("its 10 tries are used up")
+    assert len(bench.invocations) == 15
+    assert told.detail.startswith("its 15 tries are used up")
 
 
 async def test_what_was_interrupted_is_asked_for_again_at_once() -> None:

@@ -39,6 +39,22 @@ SWALLOWS = """
             except asyncio.CancelledError:
                 pass
 """
+# Waits until all its neighbours have begun.
+KILLS = """
+    import os, signal, time
+    def main(msg: str) -> None:
+        note("kills")
+        while open(os.environ["NOTES"]).read().count("began") < int(os.environ["NEIGHBOURS"]):
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+HALF_A_SECOND = """
+    import time
+    def main(msg: str) -> None:
+        note("began " + msg)
+        time.sleep(0.5)
+        note("ended " + msg)
+"""
 FIVE_SECONDS = """
     import time
     def main(msg: str) -> None:
@@ -88,6 +104,37 @@ async def test_a_function_that_never_returns_times_out_into_poison_while_others_
     pids = worker_pids(host)
     assert len(pids) >= 3
     assert alive(pids) == []
+
+
+async def test_what_kills_its_worker_is_found_and_its_neighbours_lose_no_try(
+    folder: ProjectFolder, service: Service
+) -> None:
+    """The neighbours have but one try, and the first one ends under them."""
+    folder.host_json(
+        {"maxPollingInterval": "00:00:30"},
+        functions={"works": {"maxDequeueCount": 1}, "kills": {"maxDequeueCount": 2}},
+    )
+    folder.function("kills", KILLS)
+    folder.function("works", HALF_A_SECOND)
+    await service.put(folder.queue("works"), [f"m{number}" for number in range(5)])
+    await service.put(folder.queue("kills"), ["x"])
+    folder.environ["NEIGHBOURS"] = "5"
+
+    with running(folder) as host:
+        host.wait_for("  ok  ", count=5)
+        host.wait_for("POISON    kills")
+        host.signal(signal.SIGTERM)
+        assert host.wait() == 0
+
+    ended = sorted(note for note in folder.notes() if note.startswith("ended"))
+    assert ended == [f"ended m{number}" for number in range(5)]
+    assert folder.notes().count("kills") == 3
+    assert await service.raw(folder.queue("works-poison")) == []
+    assert await service.texts(folder.queue("kills-poison")) == ["x"]
+    killed = "killed by signal 9 (often: out of memory), peak memory"
+    assert len([line for line in host.lines if " back      works " in line and killed in line]) == 5
+    assert "this try is not counted, and the next one runs alone" in host.output
+    assert "5 succeeded, 2 failed tries, 1 poisoned" in host.output
 
 
 async def test_a_stop_under_load_is_over_in_time_and_everything_unfinished_is_there_again(
