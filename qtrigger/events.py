@@ -256,6 +256,13 @@ class FunctionLoadFailed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionResumed:
+    """A function that no worker could load any more was loaded again, and is polled."""
+
+    function: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UserLog:
     """A line from user code, tied to its invocation where there is one ("" else).
 
@@ -302,6 +309,7 @@ Event = (
     | WorkerStarted
     | WorkerEnded
     | FunctionLoadFailed
+    | FunctionResumed
     | UserLog
     | HostLog
 )

@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from random import Random
 
 from qtrigger.assembly import Assembly, function_spec
 from qtrigger.clock import Clock
-from qtrigger.events import (
-    EventSink,
-    FunctionState,
-    HostReady,
-    HostStopping,
-)
+from qtrigger.events import EventSink, FunctionResumed, FunctionState, HostReady, HostStopping
 from qtrigger.hidden import tell_hidden
 from qtrigger.idle import IdleWatch
 from qtrigger.listener import Listener
 from qtrigger.project.model import FunctionDefinition, Project
 from qtrigger.queues.services import QueueServices
-from qtrigger.workers.worker import Loaded, LoadFailure, Worker
+from qtrigger.workers.worker import Loaded, LoadFailure, Workers
 
 # After the functions were interrupted, their messages are released; the service gets this long.
 RELEASE_TIMEOUT_S = 5.0
@@ -32,7 +28,7 @@ RELEASE_TIMEOUT_S = 5.0
 class Host:
     """Runs one project's functions until told to stop.
 
-    `workers` is any `Worker`; the pool is one. `random` seeds the back-off of the listeners.
+    `workers` is any `Workers`; the pool is one. `random` seeds the back-off of the listeners.
     """
 
     def __init__(
@@ -40,7 +36,7 @@ class Host:
         project: Project,
         *,
         services: QueueServices,
-        workers: Worker,
+        workers: Workers,
         clock: Clock,
         sink: EventSink,
         random: Random,
@@ -83,6 +79,7 @@ class Host:
         except BaseException:
             await self._close()
             raise
+        self._workers.watch(self._on_unable)
         self._polling = {_start_polling(listener) for listener in self.listeners}
         self._sink.emit(
             HostReady(
@@ -166,6 +163,15 @@ class Host:
             await asyncio.wait(polling)
         for listener in self.listeners:
             await listener.settled()
+
+    def _on_unable(self, unable: AbstractSet[str]) -> None:
+        """Ask for no message of a function that no worker can load any more."""
+        for listener in self.listeners:
+            if listener.function in unable:
+                listener.pause()
+            elif listener.resume():
+                self._sink.emit(FunctionResumed(function=listener.function))
+        self._idle.note()
 
     async def _load(self) -> Loaded:
         specs = [

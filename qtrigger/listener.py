@@ -99,6 +99,8 @@ class Listener:
         self._processing = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._woken = asyncio.Event()
+        self._resumed = asyncio.Event()
+        self._resumed.set()
         self._message_moved = asyncio.Event()
         self._state = QueueState(function.name, queue.name, sink)
         self.stranded = 0
@@ -122,16 +124,31 @@ class Listener:
 
     @property
     def seen_empty(self) -> bool:
-        """Whether the last poll found nothing and nothing is left to do."""
+        """Whether nothing is left to do: the last poll found nothing, or there are none now."""
+        if not self._resumed.is_set():
+            return not self._tasks
         return self.state in (OK, MISSING) and not self._tasks and not self._found_since_wait
 
     def wake(self) -> None:
         """Poll again now instead of after the rest of the back-off."""
         self._woken.set()
 
+    def pause(self) -> None:
+        """Poll no more until `resume`; what is in processing goes on."""
+        self._resumed.clear()
+
+    def resume(self) -> bool:
+        """Poll again after a pause, now; says whether there was one."""
+        was_paused = not self._resumed.is_set()
+        if was_paused:
+            self._resumed.set()
+            self._woken.set()
+        return was_paused
+
     def stop_polling(self) -> None:
         """Ask for no more messages; what is in processing goes on."""
         self._stopped.set()
+        self._resumed.set()
         self._woken.set()
         self._message_moved.set()
 
@@ -149,6 +166,7 @@ class Listener:
                 if wait.held_s:
                     await self._clock.wait(self._stopped, wait.held_s)
                 await self._clock.wait(self._woken, wait.s - wait.held_s)
+            await self._resumed.wait()
 
     async def settled(self) -> None:
         """Wait until every message taken so far has reached its end."""

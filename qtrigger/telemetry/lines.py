@@ -11,6 +11,7 @@ import logging
 from qtrigger.events import (
     Finding,
     FunctionLoadFailed,
+    FunctionResumed,
     HostLog,
     HostReady,
     HostStopped,
@@ -186,6 +187,17 @@ def _(event: FunctionLoadFailed) -> Line:
         function=event.function,
         text=f"{place}{event.message}{hint}",
         details=event.traceback,
+    )
+
+
+@line_of.register
+def _(event: FunctionResumed) -> Line:
+    return Line(
+        event="function.resumed",
+        level=INFO,
+        tag="ready",
+        function=event.function,
+        text="a worker has loaded it again: it is polled again",
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 
 from qtrigger.clock import Clock
 from qtrigger.errors import WorkerStartError
@@ -20,9 +21,6 @@ from qtrigger.workers.loads import LoadNews
 from qtrigger.workers.pooled import PooledWorker
 from qtrigger.workers.seat import Seat
 from qtrigger.workers.worker import FunctionSpec, Loaded
-
-# How long an invocation waits for a worker that can run it, beside others that are up and cannot.
-UNABLE_S = 60.0
 
 
 class WorkerPool:
@@ -48,6 +46,8 @@ class WorkerPool:
         self._stopping = False
         self._changed = asyncio.Event()
         self._running = 0
+        self._unable: AbstractSet[str] = frozenset()
+        self._tell_unable: Callable[[AbstractSet[str]], None] = lambda _unable: None
 
     @property
     def running(self) -> int:
@@ -57,7 +57,13 @@ class WorkerPool:
     @property
     def ready(self) -> int:
         """How many workers take invocations now."""
-        return sum(1 for seat in self._seats if seat.worker is not None and seat.worker.accepting)
+        return sum(seat.takes_invocations for seat in self._seats)
+
+    def watch(self, unable: Callable[[AbstractSet[str]], None]) -> None:
+        """See `Workers`."""
+        self._tell_unable = unable
+        if self._unable:
+            unable(self._unable)
 
     async def start(self, functions: Sequence[FunctionSpec]) -> Loaded:
         """Start the workers side by side and wait for the first try of each.
@@ -86,8 +92,8 @@ class WorkerPool:
     async def invoke(self, invocation: Invocation) -> Ran:
         """See `Worker`. Waits for a worker when there is none; ends with `stop` at the latest.
 
-        Where the workers that are up cannot run the function, it is Interrupted after 60 s. What
-        must run alone gets its turn in a spare worker, which is there while anything waits for it.
+        Where none of the workers that are up can run the function, it is Interrupted. What must run
+        alone gets its turn in a spare worker, which is there while anything waits for it.
         """
         self._running += 1
         try:
@@ -113,8 +119,19 @@ class WorkerPool:
             clock=self._clock,
             events=self._events,
             news=self._news,
-            on_ready=self._changed.set,
+            on_change=self._on_change,
         )
+
+    def _on_change(self) -> None:
+        """The workers that take invocations are others than before."""
+        self._changed.set()
+        loaded = [seat.loaded for seat in self._seats if seat.takes_invocations]
+        if not loaded:
+            return  # a waiting invocation costs nothing, and the next worker may load them all
+        unable = frozenset.intersection(*(frozenset(each.failures) for each in loaded))
+        if unable != self._unable:
+            self._unable = unable
+            self._tell_unable(unable)
 
     async def _invoke_apart(self, invocation: Invocation) -> Ran:
         try:
@@ -141,25 +158,21 @@ class WorkerPool:
         worker = await self._worker_for(invocation.function, seats)
         if worker is not None:
             return await worker.invoke(invocation)
-        return answers.every(invocation, Interrupted(), 0.0)
+        by = "stop" if self._stopping else "load"
+        return answers.every(invocation, Interrupted(by=by), 0.0)
 
     async def _worker_for(self, function: str, seats: Sequence[Seat]) -> PooledWorker | None:
-        """None at a stop, or when the function cannot run."""
-        up_to = self._clock.monotonic() + UNABLE_S
+        """None at a stop, or when the workers that are up cannot run the function."""
         while not self._stopping:
             worker = _least_busy(function, seats)
             if worker is not None:
                 return worker
-            left_s = up_to - self._clock.monotonic()
-            if left_s <= 0 and self.ready:
+            if any(seat.takes_invocations for seat in seats):
                 return None
+            # Nothing is up. To hand the message back would cost it a try each time it comes
+            # again; here it waits at no cost.
             self._changed.clear()
-            if left_s > 0:
-                await self._clock.wait(self._changed, left_s)
-            else:
-                # Nothing is up. To hand the message back would cost it a try each time it comes
-                # again; here it waits at no cost.
-                await self._changed.wait()
+            await self._changed.wait()
         return None
 
 

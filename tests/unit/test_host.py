@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -13,6 +14,7 @@ import pytest
 
 from qtrigger.errors import ExitCode, ProjectError, QueueUnavailable
 from qtrigger.events import (
+    FunctionResumed,
     HostReady,
     HostStopped,
     HostStopping,
@@ -20,6 +22,7 @@ from qtrigger.events import (
     ReloadRejected,
 )
 from qtrigger.host import Host
+from qtrigger.invocation import Interrupted, Invocation, Ran
 from qtrigger.project.model import HostConfig, Project
 from qtrigger.queues.memory import MemoryQueueService
 from qtrigger.queues.services import QueueServices
@@ -59,8 +62,8 @@ class House:
         self.disabled = disabled
         self.output = output
 
-    def host(self) -> Host:
-        worker = InlineWorker(self.functions, clock=self.clock)
+    def host(self, workers: InlineWorker | None = None) -> Host:
+        worker = workers or InlineWorker(self.functions, clock=self.clock)
         return Host(
             self._project(),
             services=QueueServices(lambda _account: OwnConnection(self.service)),
@@ -163,6 +166,51 @@ async def test_a_function_that_does_not_load_is_not_polled_and_the_others_run() 
     assert house.service.peek_all("good") == []
     states = {each.name: each.state for each in house.probe.of(HostReady)[0].functions}
     assert states == {"good": "ready", "wrong": "failed"}
+    await house.clock.run(host.stop("test", up_to_s=1.0, at_once=asyncio.Event()))
+
+
+class FadingWorkers(InlineWorker):
+    """Runs functions until the test takes some away."""
+
+    faded: frozenset[str] = frozenset()
+
+    def watch(self, unable: Callable[[AbstractSet[str]], None]) -> None:
+        self.tell_unable = unable
+
+    def fade(self, *names: str) -> None:
+        self.faded = frozenset(names)
+        self.tell_unable(self.faded)
+
+    async def invoke(self, invocation: Invocation) -> Ran:
+        if invocation.function in self.faded:
+            return Ran(outcomes=(Interrupted(by="load"),), duration_s=0.0)
+        return await super().invoke(invocation)
+
+
+async def test_a_function_that_workers_lose_is_not_polled_until_they_have_it_again() -> None:
+    house = House({"lost": quick, "quick": quick})
+    workers = FadingWorkers(house.functions, clock=house.clock)
+    host = house.host(workers)
+    await house.put("lost")
+    await house.put("quick")
+    await house.clock.run(host.start(workers=1, interpreter="this one"))
+    await house.clock.advance(1.0)
+
+    workers.fade("lost")
+    await house.put("lost", "a")
+    await house.put("quick", "b")
+    await house.clock.advance(300.0)
+
+    assert [event.function for event in house.probe.of(InvocationFinished)] == ["quick"]
+    (message,) = house.service.peek_all("lost")
+    assert message.dequeue_count <= 1
+    await house.clock.run(host.idle(1.0))
+
+    workers.fade()
+    await house.clock.advance(1.0)
+
+    assert [event.function for event in house.probe.of(InvocationFinished)][-1] == "lost"
+    assert [event.function for event in house.probe.of(FunctionResumed)] == ["lost"]
     await house.clock.run(host.stop("test", up_to_s=1.0, at_once=asyncio.Event()))
 
 

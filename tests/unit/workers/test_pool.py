@@ -288,40 +288,59 @@ async def test_a_retiring_worker_is_replaced_while_its_last_runs_go_on(bench: Be
     assert (event.pid, event.expected) == (old.pid, True)
 
 
-async def test_a_function_that_no_longer_loads_waits_for_a_worker_that_has_it(
+async def test_a_function_that_no_worker_loads_any_more_is_told_and_handed_back_at_once(
+    bench: Bench,
+) -> None:
+    """Its host is to ask for no more of its messages; what comes all the same is not kept."""
+    failed = Loaded(failures={"broken": BROKEN})
+    bench.pool_of(2, Loaded(), Loaded(), failed, failed)
+    await bench.start()
+    told: list[set[str]] = []
+    bench.pool.watch(lambda unable: told.append(set(unable)))
+    bench.makes.made[0].crash()
+    await bench.clock.advance(0.1)
+    able = await bench.invoke("a", "broken")
+    assert (told, list(bench.makes.made[1].open)) == ([], ["a"])
+
+    bench.makes.made[1].crash()
+    await bench.clock.advance(0.1)
+    late = await bench.invoke("b", "broken")
+    await bench.invoke("c", "good")
+
+    assert told == [{"broken"}]
+    assert await late == Ran(outcomes=(Interrupted(by="load"),), duration_s=0.0)
+    assert able.done()
+    assert len(bench.probe.of(FunctionLoadFailed)) == 1
+
+
+async def test_what_waits_for_a_worker_is_handed_back_when_that_cannot_load_its_function(
     bench: Bench,
 ) -> None:
     bench.pool_of(1, Loaded(), Loaded(failures={"broken": BROKEN}))
     await bench.start()
     bench.makes.made[0].crash()
-    await bench.clock.advance(0.1)
-
     waits = await bench.invoke("a", "broken")
-    await bench.invoke("b", "good")
-    await bench.clock.advance(50.0)
-    assert (list(bench.makes.made[1].open), waits.done()) == (["b"], False)
-    bench.makes.made[1].retire()
-    await settle()
-
-    assert list(bench.makes.made[2].open) == ["a"]
-    assert [event.function for event in bench.probe.of(FunctionLoadFailed)] == ["broken"]
-
-
-async def test_one_that_no_worker_can_run_is_handed_back_after_a_minute(bench: Bench) -> None:
-    failed = Loaded(failures={"broken": BROKEN})
-    bench.pool_of(2, Loaded(), Loaded(), failed, failed)
-    await bench.start()
-    for worker in bench.makes.made[:2]:
-        worker.crash()
-    await bench.clock.advance(0.1)
-
-    waits = await bench.invoke("a", "broken")
-    await bench.clock.advance(59.0)
     assert not waits.done()
-    await bench.clock.advance(1.0)
 
-    assert await waits == Ran(outcomes=(Interrupted(),), duration_s=0.0)
-    assert len(bench.probe.of(FunctionLoadFailed)) == 1
+    await bench.clock.advance(0.1)
+
+    assert (await waits).outcomes == (Interrupted(by="load"),)
+
+
+async def test_a_function_that_loads_again_is_told(bench: Bench) -> None:
+    bench.pool_of(1, Loaded(), Loaded(failures={"broken": BROKEN}), Loaded())
+    await bench.start()
+    bench.makes.made[-1].retire()
+    await settle()
+    told: list[set[str]] = []
+    bench.pool.watch(lambda unable: told.append(set(unable)))
+
+    bench.makes.made[-1].retire()
+    await settle()
+    await bench.invoke("a", "broken")
+
+    assert told == [{"broken"}, set()]
+    assert list(bench.makes.made[-1].open) == ["a"]
 
 
 async def test_while_no_worker_is_up_an_invocation_waits_for_longer(bench: Bench) -> None:
