@@ -100,6 +100,10 @@ class Host:
             for listener in self.listeners
         }
 
+    def show_stacks(self) -> None:
+        """Have the workers say where their code stands."""
+        self._workers.show_stacks()
+
     async def failed(self) -> None:
         """Wait for a listener to end by a defect of ours, and raise it; else wait for ever."""
         while self._polling:

@@ -52,9 +52,9 @@ from qtrigger.settlement import (
     refused_on_arrival,
 )
 from qtrigger.tries import TriesSeen
+from qtrigger.usual import UsualTime
 
-# What a message whose way is cut short gets to be handed back.
-RELEASE_TIMEOUT_S = 2.0
+RELEASE_TIMEOUT_S = 2.0  # for a message whose way is cut short
 # A pause after failures that is longer than this was often meant to protect long runs.
 LONG_PAUSE_S = 600.0
 
@@ -86,6 +86,7 @@ class MessageLifecycle:
         self._clock = clock
         options = function.options
         self._tries = TriesSeen()
+        self._usual = UsualTime(clock)
         self._pause_told = options.visibility_timeout_s <= LONG_PAUSE_S
         self._policy = TriesPolicy(
             max_dequeue_count=options.max_dequeue_count,
@@ -175,8 +176,13 @@ class MessageLifecycle:
         )
         waited_s = max((self._clock.utcnow() - message.inserted).total_seconds(), 0.0)
         self._reports.started(invocation, lease.message)
+
+        def late(for_s: float, usual_s: float) -> None:
+            self._reports.still_running(invocation, lease.message, for_s, usual_s)
+
         try:
-            ran = await self._run(invocation)
+            with self._usual.watching(late):
+                ran = await self._run(invocation)
             outcome = await self._with_outputs_written(ran.outcomes[0], message)
         finally:
             function_ended()
@@ -200,12 +206,14 @@ class MessageLifecycle:
         duration_s: float,
         waited_s: float,
     ) -> None:
-        if lease.lost and not isinstance(outcome, Interrupted):
-            outcome = LeaseLost()
+        lost = lease.lost and not isinstance(outcome, Interrupted)
+        outcome = LeaseLost() if lost else outcome
         policy = self._policy_of(lease.message)
         disposition = decide(outcome, lease.message.dequeue_count, policy)
         if not isinstance(disposition, Ack):
             self._tries.add(lease.message.id, invocation.id, outcome)
+        else:
+            self._usual.succeeded(duration_s)
         settled = await self._settle(lease, disposition)
         self._reports.finished(
             invocation,

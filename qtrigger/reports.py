@@ -19,6 +19,7 @@ from qtrigger.events import (
     MessagePoisoned,
     RenewalFailed,
     SettlementFailed,
+    StillRunning,
 )
 from qtrigger.invocation import Invocation, Outcome
 from qtrigger.lease import Lease
@@ -57,6 +58,21 @@ class MessageReports:
                 invocation_id=invocation.id,
                 message_id=message.id,
                 dequeue_count=message.dequeue_count,
+            )
+        )
+
+    def still_running(
+        self, invocation: Invocation, message: QueueMessage, for_s: float, usual_s: float
+    ) -> None:
+        """A run takes much longer than those before it."""
+        self.sink.emit(
+            StillRunning(
+                function=self.function,
+                queue=self.queue,
+                invocation_id=invocation.id,
+                message_id=message.id,
+                for_s=for_s,
+                usual_s=usual_s,
             )
         )
 

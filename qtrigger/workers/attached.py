@@ -7,6 +7,7 @@ does not know what the frames mean, nor what runs there.
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,11 @@ class Attached:
         """End its process for certain; see `Process.end`."""
         if self._process is not None:
             await self._process.end()
+
+    def show_stacks(self) -> None:
+        """Have the process write its threads' stacks to its standard error."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGUSR1)
 
     def close(self) -> None:
         """Close the connection."""

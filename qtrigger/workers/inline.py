@@ -73,6 +73,9 @@ class InlineWorker:
     def watch(self, unable: Callable[[AbstractSet[str]], None]) -> None:
         """See `Workers`: what has loaded here stays loaded."""
 
+    def show_stacks(self) -> None:
+        """See `Workers`: there is no process to ask."""
+
     async def start(self, functions: Sequence[FunctionSpec]) -> Loaded:
         """See `Worker`."""
         failures: dict[str, LoadFailure] = {}

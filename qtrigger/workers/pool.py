@@ -65,6 +65,12 @@ class WorkerPool:
         if self._unable:
             unable(self._unable)
 
+    def show_stacks(self) -> None:
+        """See `Workers`."""
+        for seat in (*self._seats, self._spare):
+            if seat is not None:
+                seat.show_stacks()
+
     async def start(self, functions: Sequence[FunctionSpec]) -> Loaded:
         """Start the workers side by side and wait for the first try of each.
 

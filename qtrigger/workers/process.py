@@ -28,10 +28,9 @@ from qtrigger.workers.worker import FunctionSpec, Loaded
 
 
 class PythonWorker:
-    """A `Worker`: one child process under the given interpreter.
+    """A `Worker`: one child process under the given interpreter, started once.
 
-    `env` is its whole environment but for what the programming model adds; `root` its working
-    directory. It is started once, after an index or without; a new process is a new object.
+    `env` is its whole environment but for what the programming model adds, `root` its folder.
     """
 
     def __init__(
@@ -100,8 +99,8 @@ class PythonWorker:
         Raises WorkerStartError when the process does not come up. When the script itself brings
         it down, that is the failure of all its functions.
         """
-        handshake = self._handshake = self._new_handshake(())
-        came_up = False
+        handshake, came_up = self._new_handshake(()), False
+        self._handshake = handshake
         try:
             await self._come_up(handshake)
             self._child.send(answers.index_request(self._root, script))
@@ -151,8 +150,7 @@ class PythonWorker:
         self._close_to_new()
         if not self._child.started:
             return
-        quiet = await self._underway.wait_quiet(grace_s)
-        if not quiet:
+        if not (quiet := await self._underway.wait_quiet(grace_s)):
             # Async code can close what it has open; a signal would give it no chance to.
             quiet = await self._underway.cancel_all(self._deadlines.leave_s / 2)
         if quiet and not self._child.broken:
@@ -163,12 +161,17 @@ class PythonWorker:
         if self._retirement is not None:
             await asyncio.wait([self._retirement])
 
+    def show_stacks(self) -> None:
+        """See `PooledWorker`; a process that is not up yet would end by the signal."""
+        if self._accepting or self._retirement is not None:
+            self._child.show_stacks()
+
     async def wait_unavailable(self) -> None:
-        """Wait until it takes no more invocations: it has ended, or is about to."""
+        """See `PooledWorker`."""
         await self._unavailable.wait()
 
     async def wait_ended(self) -> None:
-        """Wait until the process has ended and everything is answered."""
+        """See `PooledWorker`."""
         await self._ended.wait()
 
     def _new_handshake(self, functions: Sequence[FunctionSpec]) -> Handshake:
@@ -199,8 +202,7 @@ class PythonWorker:
 
     async def _end(self, by: str = "stop") -> None:
         """End the process for certain, and wait until everything is answered."""
-        self._close_to_new()
-        # Whoever comes first has ended it, which may be the process itself.
+        self._close_to_new()  # whoever comes first has ended it, which may be the process itself
         if not self._ours and not self._child.broken:
             self._ours, self._by = True, by
         if not self._ended.is_set():

@@ -64,6 +64,12 @@ class Seat:
         """Whether its worker takes invocations of this function now."""
         return self.takes_invocations and function not in self.loaded.failures
 
+    def show_stacks(self) -> None:
+        """Have its workers say where their code stands, those too that are leaving."""
+        for worker in (self.worker, *self._leaving):
+            if worker is not None:
+                worker.show_stacks()
+
     async def stop(self, grace_s: float) -> None:
         """End the succession and its workers; see `Worker.stop`. Never raises for their fate."""
         self._keeper.cancel()

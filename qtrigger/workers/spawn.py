@@ -71,6 +71,12 @@ class Process(asyncio.SubprocessProtocol):
         """Wait until it has ended, at most `timeout_s` seconds; says whether it has."""
         return await self._clock.wait(self._exited, timeout_s)
 
+    def send_signal(self, number: signal.Signals) -> None:
+        """Send it alone a signal, unless it has ended."""
+        if not self._is_reaped:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(self.pid, number)
+
     async def end(self) -> None:
         """End it and everything in its group: SIGTERM, then SIGKILL 2 seconds later.
 

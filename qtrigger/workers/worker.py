@@ -77,3 +77,6 @@ class Workers(Worker, Protocol):
         Those that failed at the start are among them. What is given of such a function, or waits
         for a worker, is answered as interrupted by `load`.
         """
+
+    def show_stacks(self) -> None:
+        """Have the workers write where their code stands, as lines of their own."""

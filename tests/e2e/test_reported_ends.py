@@ -28,6 +28,43 @@ NEVER_RETURNS = """
             note(f"try {msg.dequeue_count}")
             time.sleep(0.1)
 """
+# Crashes three times while it is imported.
+RECOVERS = """
+    import os
+    import azure.functions as func
+    with open(os.environ["NOTES"] + ".imports", "a+") as file:
+        file.write("x")
+        file.flush()
+        if file.tell() < 4:
+            os._exit(1)
+    def main(msg: func.QueueMessage) -> None:
+        note(f"recovers, try {msg.dequeue_count}")
+"""
+SLOW_IMPORT = """
+    import time
+    import azure.functions as func
+    time.sleep(1)
+    def main(msg: func.QueueMessage) -> None:
+        note(f"slow, try {msg.dequeue_count}")
+"""
+CRASHES = """
+    import os
+    os._exit(1)
+    def main(msg: str) -> None: ...
+"""
+# Cannot be imported while a certain file is there.
+FADES = """
+    import os
+    if os.path.exists(os.environ["FADED"]):
+        raise RuntimeError("faded")
+    def main(msg: str) -> None:
+        note("fades")
+"""
+LEAVES = """
+    import os
+    def main(msg: str) -> None:
+        os._exit(3)
+"""
 SWALLOWS = """
     import asyncio
     import azure.functions as func
@@ -187,7 +224,7 @@ async def test_an_interrupt_of_the_terminal_stops_the_host_and_lets_functions_fi
     folder: ProjectFolder, service: Service
 ) -> None:
     """Ctrl-C reaches everything in the terminal's group; the host alone decides what it means."""
-    folder.function("child", "import os\n" + ASKS_FOR_A_FILE)
+    folder.function("child", ASKS_FOR_A_FILE)
     release = folder.root / "release"
     folder.environ["RELEASE"] = str(release)
     await service.put(folder.queue("child"), ["x"])
@@ -213,10 +250,84 @@ async def until_noted(folder: ProjectFolder, note: str) -> None:
 
 
 ASKS_FOR_A_FILE = """
-import time
+import os, time
 def main(msg: str) -> None:
     note("began")
     while not os.path.exists(os.environ["RELEASE"]):
         time.sleep(0.02)
     note("ended")
 """
+
+
+async def test_no_message_is_taken_before_its_function_is_loaded_and_the_host_comes_up(
+    folder: ProjectFolder, service: Service
+) -> None:
+    codes = {"crashes": CRASHES, "recovers": RECOVERS, "slow": SLOW_IMPORT}
+    for name, code in codes.items():
+        folder.function(name, code)
+        await service.put(folder.queue(name), ["x"])
+
+    with running(folder) as host:
+        host.wait_for("  ok  ", count=2)
+        host.signal(signal.SIGTERM)
+        assert host.wait() == 0
+
+    assert sorted(folder.notes()) == ["recovers, try 1", "slow, try 1"]
+    assert await service.dequeue_counts(folder.queue("crashes")) == [0]
+    assert "2 of 3 functions" in host.output
+    said = [line for line in host.lines if "failed while importing it" in line]
+    assert len(said) == 1
+    assert "functions/crashes/__init__.py:1" in said[0]
+
+
+async def test_a_function_that_a_later_worker_cannot_load_is_let_be_until_one_can(
+    folder: ProjectFolder, service: Service
+) -> None:
+    folder.host_json(
+        {"maxPollingInterval": "00:00:00.2"}, functions={"leaves": {"maxDequeueCount": 1}}
+    )
+    for name, code in {"fades": FADES, "leaves": LEAVES, "plain": PLAIN}.items():
+        folder.function(name, code)
+    faded = folder.root / "faded"
+    folder.environ["FADED"] = str(faded)
+    await service.put(folder.queue("fades"), ["x"])
+
+    with running(folder) as host:
+        host.wait_for("  ok  ")
+        faded.touch()
+        await service.put(folder.queue("leaves"), ["x"])
+        host.wait_for("RuntimeError: faded")
+        await service.put(folder.queue("fades"), ["y"])
+        await service.put(folder.queue("plain"), ["p1"])
+        host.wait_for("  ok  ", count=2)
+        assert await service.dequeue_counts(folder.queue("fades")) == [0]
+        faded.unlink()
+        await service.put(folder.queue("leaves"), ["x"])
+        host.wait_for("polled again")
+        host.wait_for("  ok  ", count=3)
+        host.signal(signal.SIGTERM)
+        assert host.wait() == 0
+
+    assert folder.notes() == ["fades", "p1", "fades"]
+    assert len([line for line in host.lines if re.search(r"ERROR +fades", line)]) == 1
+
+
+async def test_on_request_every_thread_says_where_it_stands_and_goes_on(
+    folder: ProjectFolder, service: Service
+) -> None:
+    folder.function("waits", ASKS_FOR_A_FILE)
+    release = folder.root / "release"
+    folder.environ["RELEASE"] = str(release)
+    await service.put(folder.queue("waits"), ["x"])
+
+    with running(folder) as host:
+        await until_noted(folder, "began")
+        host.signal(signal.SIGUSR1)
+        host.wait_for("functions/waits/__init__.py")
+        release.touch()
+        host.wait_for("  ok  ")
+        host.signal(signal.SIGTERM)
+        assert host.wait() == 0
+
+    (line,) = [line for line in host.lines if "functions/waits/__init__.py" in line]
+    assert "in main" in line

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import os
 import typing
 
 import pytest
@@ -17,6 +18,7 @@ from qtrigger.events import (
     InvocationFinished,
     MessagePoisoned,
     QueueStateChanged,
+    StillRunning,
     UserLog,
 )
 from qtrigger.invocation import (
@@ -84,6 +86,15 @@ def test_a_success_is_one_short_line() -> None:
 
     assert "ok        charge    8f3a21ff  try 2  42 ms" in text
     assert text.count("\n") == 1
+
+
+def test_a_run_that_goes_on_says_for_how_long_and_how_to_see_where() -> None:
+    event = StillRunning(
+        function="charge", queue="q", invocation_id="i", message_id="m", for_s=62.0, usual_s=2.0
+    )
+
+    assert "still running, 1 min 2 s, 2 s at most before" in text_of(event)
+    assert f"kill -USR1 {os.getpid()}" in text_of(event)
 
 
 def test_the_end_of_a_worker_with_several_runs_says_that_the_try_is_not_counted() -> None:

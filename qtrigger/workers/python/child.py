@@ -64,6 +64,8 @@ def _set_signals() -> None:
     signal.signal(signal.SIGINT, lambda *_: None)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     faulthandler.enable(file=2)
+    # Where every thread stands, on request; written by C code, whoever has the interpreter's lock.
+    faulthandler.register(signal.SIGUSR1, file=2, all_threads=True)
 
 
 class Child:

@@ -13,7 +13,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 from typing import Any
@@ -159,7 +159,7 @@ class Runs:
             self._told.add((scope.function, kind))
             self._logs.say(scope, logging.WARNING, LOGGER, text)
 
-    def _tell_blocked(self, task: str, frame: FrameType | None) -> None:
+    def _tell_blocked(self, task: str, frame: FrameType | None) -> Callable[[float], None]:
         """In the watching thread."""
         scope = self._logs.attribution.scope_of(task)
         text = (
@@ -168,6 +168,12 @@ class Runs:
             "in this worker meanwhile. Await what takes long, or declare the function with def."
         )
         self._warn_once(scope, "blocks-loop", text)
+
+        def tell_end(blocked_s: float) -> None:
+            text = f"it blocked the event loop for {blocked_s:.1f} s"
+            self._warn_once(scope, "blocked-loop", text)
+
+        return tell_end
 
     def _start_tasks(self, runs: Sequence[_Run]) -> None:
         for run in runs:

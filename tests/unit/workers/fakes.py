@@ -36,6 +36,7 @@ class FakeWorker:
     lost: int = 0
     how: str = ""
     defect: Exception | None = None
+    stacks_shown: int = 0
 
     def __post_init__(self) -> None:
         self.open: dict[str, asyncio.Future[Ran]] = {}
@@ -68,6 +69,9 @@ class FakeWorker:
         for name in list(self.open):
             self._answer(name, Interrupted())
         self.end("exit code 0")
+
+    def show_stacks(self) -> None:
+        self.stacks_shown += 1
 
     async def wait_unavailable(self) -> None:
         await self.unavailable.wait()
