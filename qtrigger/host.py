@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from random import Random
 
-from qtrigger.assembly import Assembly, function_spec
+from qtrigger.assembly import Assembly, function_spec, within
 from qtrigger.clock import Clock
 from qtrigger.events import EventSink, FunctionResumed, FunctionState, HostReady, HostStopping
 from qtrigger.hidden import tell_hidden
@@ -44,6 +44,7 @@ class Host:
         self.project = project
         self.listeners: tuple[Listener, ...] = ()
         self.failures: Mapping[str, LoadFailure] = {}
+        self._at_once: Mapping[str, int] = {}
         self._services = services
         self._workers = workers
         self._clock = clock
@@ -74,7 +75,8 @@ class Host:
         """
         began = self._clock.monotonic()
         try:
-            self.failures = (await self._load()).failures
+            loaded = await self._load()
+            self.failures, self._at_once = loaded.failures, loaded.at_once
             self.listeners = tuple(self._assembly.listener(each) for each in self._runnable())
         except BaseException:
             await self._close()
@@ -185,7 +187,7 @@ class Host:
 
     def _runnable(self) -> Sequence[FunctionDefinition]:
         return [
-            function
+            within(function, self._at_once.get(function.name))
             for function in self.project.functions
             if not function.disabled and function.name not in self.failures
         ]
@@ -220,7 +222,7 @@ class Host:
             connection=function.trigger.connection,
             state=state,
             why=why,
-            concurrency=function.options.concurrency,
+            concurrency=within(function, self._at_once.get(function.name)).options.concurrency,
         )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
 from qtrigger.clock import Clock
 from qtrigger.errors import WorkerStartError
@@ -88,7 +89,8 @@ class WorkerPool:
             raise
         for loaded in firsts:
             if isinstance(loaded, Loaded):
-                return loaded
+                at_once = {name: each * self._size for name, each in loaded.at_once.items()}
+                return replace(loaded, at_once=at_once)
         await self.stop(0.0)
         for error in firsts:
             if isinstance(error, BaseException):

@@ -46,9 +46,13 @@ class LoadFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """A worker's answer to loading: the functions that failed; the rest can run."""
+    """A worker's answer to loading: the functions that failed; the rest can run.
+
+    `at_once` says how many runs of a function have room, where that is less than its concurrency.
+    """
 
     failures: Mapping[str, LoadFailure] = field(default_factory=dict)
+    at_once: Mapping[str, int] = field(default_factory=dict)
 
 
 class Worker(Protocol):

@@ -242,10 +242,10 @@ async def test_an_interrupt_of_the_terminal_stops_the_host_and_lets_functions_fi
     assert await service.count(folder.queue("child")) == 0
 
 
-async def until_noted(folder: ProjectFolder, note: str) -> None:
-    """Wait until a function has noted that."""
+async def until_noted(folder: ProjectFolder, *notes: str) -> None:
+    """Wait until functions have noted all that."""
     async with asyncio.timeout(10):
-        while note not in folder.notes():  # noqa: ASYNC110 - there is no event to wait for
+        while not set(notes) <= set(folder.notes()):  # noqa: ASYNC110 - there is no event to wait for
             await asyncio.sleep(0.02)
 
 
@@ -331,3 +331,28 @@ async def test_on_request_every_thread_says_where_it_stands_and_goes_on(
 
     (line,) = [line for line in host.lines if "functions/waits/__init__.py" in line]
     assert "in main" in line
+
+
+async def test_no_host_holds_messages_that_its_threads_cannot_run(
+    folder: ProjectFolder, service: Service
+) -> None:
+    """Two hosts of one thread each: both work from the start, and nothing is taken twice."""
+    folder.environ["PYTHON_THREADPOOL_THREAD_COUNT"] = "1"
+    folder.host_json({"maxPollingInterval": "00:00:00.2"}, lease="00:00:02")
+    folder.function("slow", HALF_A_SECOND)
+
+    with running(folder, "--log-level", "debug") as first, running(folder) as second:
+        for host in (first, second):
+            host.wait_for("ready, 1 at once")
+            host.wait_for("of 1 functions")
+        await service.put(folder.queue("slow"), [f"m{number}" for number in range(8)])
+        for host in (first, second):
+            host.wait_for("  ok  ", count=2)
+        await until_noted(folder, *[f"ended m{number}" for number in range(8)])
+        for host in (first, second):
+            host.signal(signal.SIGTERM)
+            assert host.wait() == 0
+
+    assert sorted(folder.notes())[:8] == [f"began m{number}" for number in range(8)]
+    assert len(folder.notes()) == 16
+    assert "try 2" not in first.output + second.output

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from qtrigger.assembly import within
 from qtrigger.errors import ExitCode, ProjectError, QueueUnavailable
 from qtrigger.events import (
     FunctionResumed,
@@ -30,6 +31,7 @@ from qtrigger.supervisor import Supervisor
 from qtrigger.testing.clock import ManualClock
 from qtrigger.testing.probe import Probe
 from qtrigger.workers.inline import InlineWorker
+from qtrigger.workers.worker import FunctionSpec, Loaded
 from tests.unit.harness import definition, output
 
 TRIGGER = {"type": "queueTrigger", "direction": "in", "name": "msg", "queueName": "q"}
@@ -212,6 +214,43 @@ async def test_a_function_that_workers_lose_is_not_polled_until_they_have_it_aga
     assert [event.function for event in house.probe.of(InvocationFinished)][-1] == "lost"
     assert [event.function for event in house.probe.of(FunctionResumed)] == ["lost"]
     await house.clock.run(host.stop("test", up_to_s=1.0, at_once=asyncio.Event()))
+
+
+class NarrowWorkers(InlineWorker):
+    """Has room for three runs of the function `narrow`."""
+
+    async def start(self, functions: Sequence[FunctionSpec]) -> Loaded:
+        return replace(await super().start(functions), at_once={"narrow": 3})
+
+
+async def test_no_more_is_taken_than_workers_have_room_for() -> None:
+    """Else messages wait here under their leases while another host is idle."""
+
+    async def narrow(msg: str) -> None:
+        await asyncio.Event().wait()
+
+    house = House({"narrow": narrow})
+    host = house.host(NarrowWorkers(house.functions, clock=house.clock))
+    await house.put("narrow", *"abcdefgh")
+    await house.clock.run(host.start(workers=1, interpreter="this one"))
+    await house.clock.advance(60.0)
+
+    assert host.running == 3
+    assert [each.concurrency for each in house.probe.of(HostReady)[0].functions] == [3]
+    assert [each.dequeue_count for each in house.service.peek_all("narrow")].count(0) == 5
+    await house.clock.run(host.stop("test", up_to_s=0.0, at_once=asyncio.Event()))
+
+
+@pytest.mark.parametrize(
+    ("at_once", "batch_size", "threshold"),
+    [(None, 16, 8), (99, 16, 8), (24, 16, 8), (20, 10, 10), (2, 1, 1), (1, 1, 0)],
+)
+def test_the_room_is_filled_again_when_half_of_it_is_free(
+    at_once: int | None, batch_size: int, threshold: int
+) -> None:
+    options = within(definition("charge", "orders"), at_once).options
+
+    assert (options.batch_size, options.new_batch_threshold) == (batch_size, threshold)
 
 
 async def test_a_disabled_function_is_listed_and_not_polled() -> None:

@@ -127,7 +127,7 @@ class Child:
             storage=self._storage,
             loop=self._loop,
         )
-        self._channel.send({"t": "ready", "failures": failures})
+        self._channel.send({"t": "ready", "failures": failures, "at_once": self._runs.at_once})
 
     def _announce(self, function: str) -> contextvars.Token[Scope]:
         """The host names the function that hangs or crashes the process while being imported."""

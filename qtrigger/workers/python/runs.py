@@ -62,9 +62,11 @@ class Runs:
         self._logs = logs
         self._storage = storage
         self._loop = loop
-        self._threads = ThreadPoolExecutor(
-            self._thread_count(threads), thread_name_prefix="function"
-        )
+        count = self._thread_count(threads)
+        self._threads = ThreadPoolExecutor(count, thread_name_prefix="function")
+        # How many runs of a plain function the threads take, where that is less than may come.
+        few = count < threads
+        self.at_once = {plan.name: count for plan in plans.values() if few and not plan.is_async}
         self._open: dict[int, _Run] = {}
         # What modules set in context variables while they were imported is seen by every run.
         self._context = contextvars.copy_context()

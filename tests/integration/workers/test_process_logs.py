@@ -258,6 +258,19 @@ async def test_a_wrong_thread_count_is_warned_of(workshop: Workshop, setting: st
     assert "24 threads are used" in warning.message
 
 
+async def test_a_thread_count_is_obeyed_and_says_how_many_runs_have_room(
+    workshop: Workshop,
+) -> None:
+    workshop.env = {"PYTHON_THREADPOOL_THREAD_COUNT": "2"}
+    plain = write_function(workshop.root, "plain", "def main(msg: str): ...")
+    awaited = write_function(workshop.root, "awaited", "async def main(msg: str): ...")
+
+    loaded = await workshop.make().start([plain, awaited])
+
+    assert loaded.at_once == {"plain": 2}
+    assert workshop.probe.of(UserLog) == []
+
+
 async def test_a_surprise_is_told_once_for_a_function(workshop: Workshop) -> None:
     code = """
         def main(msg: str) -> str:
