@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from random import Random
 
 from qtrigger.backoff import PollBackoff
@@ -127,6 +128,19 @@ class Assembly:
             )
 
         return resolve
+
+
+def within(function: FunctionDefinition, at_once: int | None) -> FunctionDefinition:
+    """Return the function with no more messages in processing than the workers have room for.
+
+    A batch is asked for when half of the room is free, so that none of it stays empty for long.
+    """
+    options = function.options
+    if at_once is None or at_once >= options.concurrency:
+        return function
+    batch_size = min(options.batch_size, max(at_once // 2, 1))
+    fewer = replace(options, batch_size=batch_size, new_batch_threshold=at_once - batch_size)
+    return replace(function, options=fewer)
 
 
 def function_spec(function: FunctionDefinition) -> FunctionSpec:

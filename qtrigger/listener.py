@@ -71,6 +71,8 @@ class Listener:
             ended=self._message_ended,
         )
         self._woken = asyncio.Event()
+        self._resumed = asyncio.Event()
+        self._resumed.set()
         self._state = state
         self.polled = asyncio.Event()
         self.active_at = clock.monotonic()
@@ -102,7 +104,9 @@ class Listener:
 
     @property
     def seen_empty(self) -> bool:
-        """Whether the last poll found nothing and nothing is left to do."""
+        """Whether nothing is left to do: the last poll found nothing, or there are none now."""
+        if not self._resumed.is_set():
+            return not self.unsettled
         return (
             self._state.now in (OK, MISSING) and not self.unsettled and not self._found_since_wait
         )
@@ -111,9 +115,22 @@ class Listener:
         """Poll again now instead of after the rest of the back-off."""
         self._woken.set()
 
+    def pause(self) -> None:
+        """Poll no more until `resume`; what is in processing goes on."""
+        self._resumed.clear()
+
+    def resume(self) -> bool:
+        """Poll again after a pause, now; says whether there was one."""
+        was_paused = not self._resumed.is_set()
+        if was_paused:
+            self._resumed.set()
+            self._woken.set()
+        return was_paused
+
     def stop_polling(self) -> None:
         """Ask for no more messages; what is in processing goes on."""
         self._stopped.set()
+        self._resumed.set()
         self._woken.set()
         self._in_hand.wake()
 
@@ -131,6 +148,7 @@ class Listener:
                 if wait.held_s:
                     await self._clock.wait(self._stopped, wait.held_s)
                 await self._clock.wait(self._woken, wait.s - wait.held_s)
+            await self._resumed.wait()
 
     async def settled(self) -> None:
         """Wait until every message taken so far has reached its end."""

@@ -100,10 +100,10 @@ def decide(outcome: Outcome, dequeue_count: int, policy: TriesPolicy) -> Disposi
     match outcome:
         case Succeeded():
             return Ack()
+        case Interrupted() | WorkerLost(alone=False):
+            return Release(after_s=0.0)
         case Failed() | TimedOut() | WorkerLost():
             return _after_failure(dequeue_count, policy)
-        case Interrupted():
-            return Release(after_s=0.0)
         case LeaseLost():
             return Drop()
         case Postponed(delay_s=delay_s):
@@ -172,6 +172,7 @@ class Settlement:
         self.poison = poison
         self._foresight = foresight
         self._clock = clock
+        self._wakeups = wakeups
         self._copies = PoisonCopies(poison, wakeups) if poison is not None else None
 
     async def carry_out(self, disposition: Disposition, lease: Lease) -> Settled:
@@ -197,6 +198,10 @@ class Settlement:
         if isinstance(disposition, Retry) and self._foresight is not None:
             await self._foresight.look()
         return Settled(copied=copy.made, perhaps_twice=copy.unsure)
+
+    def hasten(self, queue: QueueClient) -> None:
+        """Have the queue polled now: a message that was released there need not wait."""
+        self._wakeups.wake(queue.address)
 
     async def _move_to_poison(self, lease: Lease, copy: _Copy) -> None:
         """Copy first, delete afterwards: a crash in between duplicates, and never loses."""

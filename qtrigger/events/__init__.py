@@ -12,6 +12,7 @@ from typing import Protocol
 from qtrigger.events.host import (
     Finding,
     FunctionLoadFailed,
+    FunctionResumed,
     FunctionState,
     HostLog,
     HostReady,
@@ -30,6 +31,7 @@ from qtrigger.events.messages import (
     MessagePoisoned,
     RenewalFailed,
     SettlementFailed,
+    StillRunning,
     UserLog,
 )
 from qtrigger.events.queues import (
@@ -45,6 +47,7 @@ __all__ = [
     "EventSink",
     "Finding",
     "FunctionLoadFailed",
+    "FunctionResumed",
     "FunctionState",
     "HostLog",
     "HostReady",
@@ -62,6 +65,7 @@ __all__ = [
     "ReloadRejected",
     "RenewalFailed",
     "SettlementFailed",
+    "StillRunning",
     "ThrottlingBegan",
     "ThrottlingEnded",
     "UserLog",
@@ -81,6 +85,7 @@ Event = (
     | ThrottlingBegan
     | ThrottlingEnded
     | InvocationStarted
+    | StillRunning
     | InvocationFinished
     | MessagePoisoned
     | MessageHandedBack
@@ -91,6 +96,7 @@ Event = (
     | WorkerStarted
     | WorkerEnded
     | FunctionLoadFailed
+    | FunctionResumed
     | UserLog
     | HostLog
 )

@@ -109,6 +109,13 @@ class FunctionLoadFailed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionResumed:
+    """A function that no worker could load any more was loaded again, and is polled."""
+
+    function: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HostLog:
     """A line of the host's own, or of a library it uses; `level` as in `logging`."""
 

@@ -19,6 +19,21 @@ class InvocationStarted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StillRunning:
+    """A run takes much longer than those of its function before it.
+
+    `usual_s` is the longest of those that have succeeded, 0 when there is none. Told once a run.
+    """
+
+    function: str
+    queue: str
+    invocation_id: str
+    message_id: str
+    for_s: float
+    usual_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InvocationFinished:
     """The one canonical record of a message's run, after its disposition was carried out.
 

@@ -11,6 +11,7 @@ import logging
 from qtrigger.events import (
     Finding,
     FunctionLoadFailed,
+    FunctionResumed,
     HostLog,
     HostReady,
     HostStopped,
@@ -26,7 +27,7 @@ from qtrigger.events import (
 )
 from qtrigger.telemetry import message_lines
 from qtrigger.telemetry.line import Line, line_of, sentence
-from qtrigger.telemetry.outcomes import duration_text
+from qtrigger.telemetry.outcomes import duration_text, ended_text
 
 __all__ = ["Line", "line_of", "message_lines"]
 
@@ -201,7 +202,7 @@ def _(event: WorkerEnded) -> Line:
         event="worker.ended",
         level=DEBUG if event.expected else WARNING,
         tag="worker",
-        text=f"{event.worker} ended with {event.how} (pid {event.pid}){lost}{again}",
+        text=f"{event.worker} {ended_text(event.how)} (pid {event.pid}){lost}{again}",
         fields={"worker": event.worker, "pid": event.pid, "how": event.how, "lost": event.lost},
     )
 
@@ -217,6 +218,17 @@ def _(event: FunctionLoadFailed) -> Line:
         function=event.function,
         text=f"{place}{event.message}{hint}",
         details=event.traceback,
+    )
+
+
+@line_of.register
+def _(event: FunctionResumed) -> Line:
+    return Line(
+        event="function.resumed",
+        level=INFO,
+        tag="ready",
+        function=event.function,
+        text="a worker has loaded it again: it is polled again",
     )
 
 

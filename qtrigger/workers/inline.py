@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,12 @@ class InlineWorker:
     def running(self) -> int:
         """See `Worker`."""
         return len(self._open)
+
+    def watch(self, unable: Callable[[AbstractSet[str]], None]) -> None:
+        """See `Workers`: what has loaded here stays loaded."""
+
+    def show_stacks(self) -> None:
+        """See `Workers`: there is no process to ask."""
 
     async def start(self, functions: Sequence[FunctionSpec]) -> Loaded:
         """See `Worker`."""

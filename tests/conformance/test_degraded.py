@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from qtrigger.errors import AccessDenied, LeaseLostError, QueueUnavailable
-from qtrigger.events import Event, InvocationFinished, QueueStateChanged
+from qtrigger.events import Event, InvocationFinished, QueueStateChanged, StillRunning
 from qtrigger.invocation import Outcome, Succeeded, TriggerMessage
 from qtrigger.telemetry.lines import line_of
 from tests.unit.harness import PLAIN, Bench, Body, fail, succeed
@@ -26,7 +26,7 @@ def loud(bench: Bench) -> list[Event]:
     return [
         event
         for event in bench.probe.events
-        if line_of(event).level >= 30 and not isinstance(event, InvocationFinished)
+        if line_of(event).level >= 30 and not isinstance(event, InvocationFinished | StillRunning)
     ]
 
 
