@@ -147,6 +147,7 @@ class Runs:
             function_directory=plan.directory,
             max_dequeue_count=header["max"],
             thread_local_storage=self._storage,
+            retry=header.get("retry"),
         )
 
         def notice(kind: str, text: str) -> None:
