@@ -25,10 +25,12 @@ from qtrigger.invocation import (
     TriggerMessage,
 )
 from qtrigger.workers import answers
-from qtrigger.workers.python.calls import Call, Message
+from qtrigger.workers.python.annotations import SignatureError
+from qtrigger.workers.python.calls import Call
 from qtrigger.workers.python.context import SCOPE, Context, Scope
 from qtrigger.workers.python.failures import Describer
-from qtrigger.workers.python.signature import Plan, SignatureError, plan
+from qtrigger.workers.python.message import Message
+from qtrigger.workers.python.signature import Plan, plan
 from qtrigger.workers.worker import FunctionSpec, Loaded, LoadFailure
 
 Notice = Callable[[str, str, str], None]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from . import azure_json
-from .signature import GENERIC, is_queue_message
+from .annotations import GENERIC, is_queue_message
 from .times import TimeRefused, delay, time_to_live
 
 Warn = Callable[[str, str], None]

@@ -11,8 +11,8 @@ from typing import Any
 import azure.functions as func
 import pytest
 
+from qtrigger.workers.python.annotations import GENERIC, QUEUE
 from qtrigger.workers.python.outputs import Item, OutputError, items_of
-from qtrigger.workers.python.signature import GENERIC, QUEUE
 
 
 @dataclasses.dataclass
