@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -75,7 +76,7 @@ async def test_each_rule_for_queue_functions_holds(
     assert not [line for line in lines if line["level"] == "error"]
 
 
-def assert_properties(seen: dict[str, str]) -> None:
+def assert_properties(seen: dict[str, Any]) -> None:
     """All seven are there; the object came back as the reference's indented document."""
     times = [
         datetime.fromisoformat(seen[name])
