@@ -232,6 +232,19 @@ async def test_function_folders_named_like_libraries_hide_nothing(
     assert await value_of(workshop, code, name) == "1"
 
 
+async def test_modules_in_the_root_named_like_libraries_hide_nothing(workshop: Workshop) -> None:
+    for name in ("queue", "json", "logging", "http", "types"):
+        (workshop.root / f"{name}.py").write_text("raise ImportError('the wrong one')")
+    code = """
+        import http.client, json, logging.handlers, queue, types
+        import azure.functions as func
+
+        def main(msg: func.QueueMessage) -> str:
+            return json.dumps(1)
+    """
+    assert await value_of(workshop, code) == "1"
+
+
 async def test_our_own_modules_are_not_importable(workshop: Workshop) -> None:
     code = """
         import importlib.util
