@@ -123,11 +123,13 @@ class InlineWorker:
             await asyncio.wait(tasks)
 
     def _call(self, plan: Plan, scope: Scope, invocation: Invocation) -> Call:
+        storage = threading.local()
+        storage.invocation_id = invocation.id
         context = Context(
             scope=scope,
             function_directory=plan.directory,
             max_dequeue_count=invocation.max_dequeue_count,
-            thread_local_storage=threading.local(),
+            thread_local_storage=storage,
         )
 
         def notice(kind: str, text: str) -> None:

@@ -83,8 +83,9 @@ async def test_a_function_sees_the_messages_properties_and_its_context(worker: W
         "function_name": "properties",
         "function_directory": str(CONTRACT / "functions" / "properties"),
         "max_dequeue_count": 5,
-        "trace_parent": "",
-        "retry_count": 0,
+        "trace": ["", "", {}, "", "", {}],
+        "retry": [0, 0, None, None],
+        "thread_invocation_id": asked.id,
     }
 
 
