@@ -42,9 +42,10 @@ def body_reader(annotation: Any, parameter: str) -> BodyReader | None:
         try:
             return read(body)
         except Unfit as unfit:
-            raise InputError(
-                f"the message's body does not fit {name}, which the function takes: {unfit}"
-            ) from None
+            what = f"does not fit {name}, which the function takes: {unfit}"
+        except RecursionError:
+            what = f"is nested too deeply to be read as {name}, which the function takes"
+        raise InputError(f"the message's body {what}")
 
     return fitted
 
@@ -60,8 +61,6 @@ def _parsed(body: bytes, name: str) -> Any:
     except json.JSONDecodeError as error:
         what = f"{error.msg.rstrip(': ')} at line {error.lineno}, column {error.colno}"
         raise _no_json(what, name) from None
-    except RecursionError:
-        raise _no_json("it is nested too deeply", name) from None
     except ValueError as error:  # a number of thousands of digits, or a constant
         raise _no_json(str(error), name) from None
 
