@@ -36,8 +36,8 @@ setup: $(STAMP)  ## Make .venv with everything in it
 demo: $(STAMP)  ## Run the order pipeline of this repository on an emulator, then end
 	@$(BIN)/python docs/demo.py
 
-test: $(STAMP)  ## Run every test
-	@$(BIN)/python -m pytest -q
+test: $(STAMP)  ## Run every test, four at a time: most of them wait for processes
+	@$(BIN)/python -m pytest -q -n 4 --dist worksteal
 
 unit: $(STAMP)  ## Run the quick tests alone
 	@$(BIN)/python -m pytest -q tests/unit

@@ -1,8 +1,10 @@
-"""What several tiers need: one Azurite for the whole run, and Hypothesis without its deadline."""
+"""What several tiers need: one Azurite for each test process; Hypothesis without its deadline."""
 
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,9 +22,14 @@ settings.load_profile("qtrigger")
 
 @pytest.fixture(scope="session")
 def azurite() -> Iterator[AzuriteProcess]:
-    """One Azurite for the session, on a free port, its queues in memory; installed if missing."""
+    """One Azurite for the session, on a free port, its queues in memory; installed if missing.
+
+    Test processes run side by side, and one of them installs.
+    """
     machine, clock = Machine.here(), SystemClock()
-    found = find(Path(), machine) or asyncio.run(install(machine, print, clock))
+    with (Path(tempfile.gettempdir()) / "qtrigger-tests.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        found = find(Path(), machine) or asyncio.run(install(machine, print, clock))
     process = asyncio.run(start_azurite(found, 0, clock, data=None))
     yield process
     asyncio.run(process.stop())
