@@ -87,7 +87,7 @@ def generate() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("mode", ["azure", "exact"])
-@pytest.mark.parametrize("value", [("a", "b"), ["a", "b"], generate], ids=str)
+@pytest.mark.parametrize("value", [("a", "b"), ["a", "b"], generate])
 def test_a_tuple_a_list_and_a_generator_are_one_message_an_item_in_order(
     value: Any, mode: str
 ) -> None:
