@@ -49,9 +49,12 @@ def _integer(value: Any) -> int:
 
 
 def _number(value: Any) -> float:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise wrong("a number", value)
+    try:
         return float(value)
-    raise wrong("a number", value)
+    except OverflowError:
+        raise Unfit("a number was expected that a float can hold") from None
 
 
 PLAIN: dict[Any, Reader] = {

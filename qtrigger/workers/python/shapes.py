@@ -23,7 +23,7 @@ _UNIONS = (Union, getattr(types, "UnionType", Union))
 
 
 class Shapeless(Exception):
-    """A type is none that a JSON value can be read as; the text completes "its parameter is …"."""
+    """A type is none that a JSON value can be read as; the text says where and why."""
 
 
 class Shapes:
@@ -138,7 +138,8 @@ class Shapes:
             if named and name not in names and parameter.default is parameter.empty:
                 raise Shapeless(f"{kind.__name__} is made with {name}, which is none of its fields")
         readers = {
-            name: self.reader(hints[name], f'field "{name}" of {kind.__name__}') for name in names
+            field.name: self.reader(hints[field.name], f'field "{field.name}" of {kind.__name__}')
+            for field in fields
         }
         needed = [
             field.name

@@ -186,6 +186,7 @@ def test_a_byte_order_mark_and_any_letters_are_fine() -> None:
         (dict[str, int], {"a": 1.5}, "not a number with a fraction"),
         (dict[str, int], {"k" * 50: "x"}, f'["{"k" * 40}…"]: '),
         (dict[str, float], {"a": True}, "a number was expected, not a boolean"),
+        (dict[str, float], {"a": 10**400}, "a number was expected that a float can hold"),
         (dict[str, bool], {"a": 1}, "true or false was expected, not a number"),
         (dict[str, None], {"a": 1}, "null was expected, not a number"),
         (Order, "x", "fit Order, which the function takes: an object was expected, not a string"),
@@ -196,6 +197,7 @@ def test_a_byte_order_mark_and_any_letters_are_fine() -> None:
             {**ORDER, "items": [{"name": "a", "price": 1}, {"name": "b", "price": "2"}]},
             "items[1].price: a number was expected, not a string",
         ),
+        (Order, {**ORDER, "number": "x", "note": 1}, "takes: number: a whole number"),
         (Order, {**ORDER, "note": 1}, "note: a string was expected, not a number"),
         (Order, {**ORDER, "state": "lost"}, "state: one of 'new', 'paid' was expected"),
         (
