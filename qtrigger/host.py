@@ -23,6 +23,7 @@ from qtrigger.idle import IdleWatch
 from qtrigger.listener import Listener
 from qtrigger.project.model import FunctionDefinition, Project
 from qtrigger.queues.services import QueueServices
+from qtrigger.throttling import Throttling
 from qtrigger.workers.worker import Loaded, LoadFailure, Worker
 
 # After the functions were interrupted, their messages are released; the service gets this long.
@@ -69,6 +70,11 @@ class Host:
     def running(self) -> int:
         """Messages in processing."""
         return sum(listener.running for listener in self.listeners)
+
+    @property
+    def throttling(self) -> Sequence[Throttling]:
+        """What is known of the limits of each account that was asked."""
+        return tuple(self._assembly.throttling)
 
     async def start(self, *, workers: int, interpreter: str) -> None:
         """Bring the workers up, load the functions and begin to poll for those that can run.

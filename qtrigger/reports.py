@@ -192,6 +192,7 @@ class MessageReports:
                     disposition=disposition_name(disposition),
                     message=str(settled.error),
                     hint="The message comes back by itself when its lease ends.",
+                    refused=isinstance(settled.error, AccessDenied),
                 )
             )
         elif settled.gone and not lease.lost:

@@ -27,6 +27,7 @@ from qtrigger.invocation import (
 from qtrigger.lease import Lease
 from qtrigger.poison_copies import PoisonCopies
 from qtrigger.queues.client import QueueClient
+from qtrigger.refusals import Foresight
 from qtrigger.wakeups import Wakeups
 
 FIRST_PAUSE_S = 0.2
@@ -155,10 +156,21 @@ class _Copy:
 
 
 class Settlement:
-    """Carries dispositions out on one queue, and its poison queue where there is one."""
+    """Carries dispositions out on one queue, and its poison queue where there is one.
 
-    def __init__(self, *, poison: QueueClient | None, clock: Clock, wakeups: Wakeups) -> None:
+    `foresight` looks, at the first failed try, whether the poison queue could be had.
+    """
+
+    def __init__(
+        self,
+        *,
+        poison: QueueClient | None,
+        clock: Clock,
+        wakeups: Wakeups,
+        foresight: Foresight | None = None,
+    ) -> None:
         self.poison = poison
+        self._foresight = foresight
         self._clock = clock
         self._copies = PoisonCopies(poison, wakeups) if poison is not None else None
 
@@ -182,6 +194,8 @@ class Settlement:
             return Settled(gone=str(error), copied=copy.made, perhaps_twice=copy.unsure)
         except QueueError as error:
             return Settled(error=error, copied=copy.made, perhaps_twice=copy.unsure)
+        if isinstance(disposition, Retry) and self._foresight is not None:
+            await self._foresight.look()
         return Settled(copied=copy.made, perhaps_twice=copy.unsure)
 
     async def _move_to_poison(self, lease: Lease, copy: _Copy) -> None:

@@ -19,6 +19,8 @@ from qtrigger.events import (
     PollFinished,
     QueueStateChanged,
     ReloadRejected,
+    ThrottlingBegan,
+    ThrottlingEnded,
     WorkerEnded,
     WorkerStarted,
 )
@@ -124,7 +126,7 @@ def _(event: PollFinished) -> Line:
 @line_of.register
 def _(event: QueueStateChanged) -> Line:
     level = {"ok": INFO, "missing": INFO, "unavailable": WARNING}.get(event.state, ERROR)
-    again = f" Next try in {event.next_try_s:.1f} s." if event.state != "ok" else ""
+    again = f" Next try in {event.next_try_s:.1f} s." if event.next_try_s else ""
     text = event.message or f"queue {event.queue!r} is there and answers"
     return Line(
         event=f"queue.{event.state}",
@@ -133,6 +135,35 @@ def _(event: QueueStateChanged) -> Line:
         function=event.function,
         text=f"{sentence(text)} {event.hint}".rstrip() + again,
         fields={"queue": event.queue},
+    )
+
+
+@line_of.register
+def _(event: ThrottlingBegan) -> Line:
+    return Line(
+        event="account.throttled",
+        level=WARNING,
+        tag="queue",
+        text=f"account {event.account} is busy and puts requests off: {sentence(event.message)} "
+        "They are made again by themselves; the end of it is told",
+        fields={"account": event.account},
+    )
+
+
+@line_of.register
+def _(event: ThrottlingEnded) -> Line:
+    return Line(
+        event="account.recovered",
+        level=INFO,
+        tag="queue",
+        text=f"account {event.account} is busy no more: it put off {event.busy:,} of "
+        f"{event.requests:,} requests within {duration_text(event.lasted_s)}",
+        fields={
+            "account": event.account,
+            "busy": event.busy,
+            "requests": event.requests,
+            "lasted_s": round(event.lasted_s, 3),
+        },
     )
 
 

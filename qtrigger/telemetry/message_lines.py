@@ -118,7 +118,8 @@ def _(event: RenewalFailed) -> Line:
     hint = " The message will be run again when its lease ends." if event.refused else ""
     return Line(
         event="lease.not_renewed",
-        level=ERROR if event.refused else WARNING,
+        # That a right is missing was told as the listener's, once.
+        level=DEBUG if event.refused else WARNING,
         tag="LEASE",
         function=event.function,
         message_id=event.message_id,
@@ -144,7 +145,8 @@ def _(event: LeaseEnded) -> Line:
 def _(event: SettlementFailed) -> Line:
     return Line(
         event="settlement.failed",
-        level=ERROR,
+        # That a right is missing was told as the listener's, once.
+        level=DEBUG if event.refused else ERROR,
         tag="SETTLE",
         function=event.function,
         message_id=event.message_id,

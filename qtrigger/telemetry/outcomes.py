@@ -117,6 +117,8 @@ def _cause(outcome: TimedOut | WorkerLost) -> str:
 def _failed(event: InvocationFinished) -> str:
     """Say which try failed, and what comes next when that is another try."""
     tries = f"try {event.dequeue_count}/{event.max_dequeue_count}"
+    if not event.settled:
+        return f"{tries}, again when its lease ends"
     if event.disposition == "retried":
         when = f"in {duration_text(event.retry_after_s)}" if event.retry_after_s else "at once"
         return f"{tries}, again {when}"
