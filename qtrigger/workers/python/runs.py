@@ -18,12 +18,13 @@ from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 from typing import Any
 
-from .calls import Call, Message
+from .calls import Call
 from .channel import Channel
 from .context import NOWHERE, SCOPE, Context, Scope
 from .failures import Describer
 from .logs import Logs
 from .loopwatch import BLOCKED_AFTER_S, LoopWatch
+from .message import Message
 from .signature import Plan
 from .wire import Frame, WireError
 
@@ -149,6 +150,7 @@ class Runs:
             function_directory=plan.directory,
             max_dequeue_count=header["max"],
             thread_local_storage=self._storage,
+            retry=header.get("retry"),
         )
 
         def notice(kind: str, text: str) -> None:
