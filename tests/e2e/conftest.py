@@ -79,11 +79,6 @@ class Service:
             except ResourceNotFoundError:
                 return []
 
-    async def dequeue_counts(self, queue: str) -> list[int]:
-        """How often each of the visible messages was received."""
-        async with self._client(queue) as client:
-            return [int(each.dequeue_count or 0) for each in await client.peek_messages(32)]
-
     async def bodies(self, queue: str) -> list[bytes]:
         """The visible messages' bodies; fails when some are hidden."""
         texts = await self.raw(queue)
