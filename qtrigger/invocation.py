@@ -58,7 +58,8 @@ class Invocation:
     """One run of one function, or several with one id where a retry policy wants them.
 
     `timeout_s` is the time the function itself may take (`functionTimeout`), None for no limit;
-    `retry` is None for a function without a retry policy.
+    `retry` is None for a function without a retry policy. `alone` asks that nothing runs beside it
+    in its worker.
     """
 
     id: str
@@ -67,6 +68,7 @@ class Invocation:
     max_dequeue_count: int
     timeout_s: float | None = None
     retry: Retrial | None = None
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,8 +113,9 @@ class TimedOut:
 class WorkerLost:
     """The worker process ended under the invocation.
 
-    `how` says in words how it ended ("exit code 3", "signal 9 (SIGKILL)"). `alone` is true when
-    nothing else ran there, so that this function itself must have been the cause.
+    `how` says in words how it ended ("exit code 3", "signal 11 (SIGSEGV)"). `alone` is true when
+    nothing else ran there, so that this function itself must have been the cause; else it is a
+    suspect, and no failure is laid to it.
     """
 
     how: str
@@ -123,8 +126,8 @@ class WorkerLost:
 class Interrupted:
     """Ended by us: no failure of the function's.
 
-    `by` is what interrupted it: `stop` (our stop or reload) or `neighbour` (its worker had to
-    end because of another run).
+    `by` is what interrupted it: `stop` (our stop or reload), `neighbour` (its worker had to end
+    because of another run) or `load` (no worker can load its function any more).
     """
 
     by: str = "stop"

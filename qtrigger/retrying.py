@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from itertools import count, repeat
 from random import Random
@@ -87,20 +88,22 @@ class Retrying:
         invocation: Invocation,
         *,
         lost: asyncio.Event,
+        watching: Callable[[], AbstractContextManager[None]],
         tell: Callable[[Pending], None],
     ) -> Ended:
         """Run until a run does not fail, the retries are used up, or something ends them.
 
-        `lost` is set once the message is no longer ours. All runs have the invocation's id.
+        `lost` is set once the message is no longer ours; `watching` is around each run. All runs
+        have the invocation's id; the one after the end of a worker asks to run alone.
         """
         policy = self._policy
         if policy is None:
-            return await self._run_once(invocation)
+            return await self._run_once(invocation, watching)
         last: ErrorDetail | None = None
         waits = _waits(policy, self._random)
         for retry in count():
             retrial = Retrial(count=retry, most=policy.max_retries, error=last)
-            ended = await self._run_once(replace(invocation, retry=retrial), retry)
+            ended = await self._run_once(replace(invocation, retry=retrial), watching, retry)
             failure = _failure(ended.outcome)
             if failure is None or retry == policy.max_retries or lost.is_set():
                 return ended
@@ -118,10 +121,18 @@ class Retrying:
             if lost.is_set():
                 return ended
             last = error_of(failure)
+            if isinstance(failure, WorkerLost):
+                invocation = replace(invocation, alone=True)
         raise AssertionError("unreachable")
 
-    async def _run_once(self, invocation: Invocation, retries: int = 0) -> Ended:
-        ran = await self._run(invocation)
+    async def _run_once(
+        self,
+        invocation: Invocation,
+        watching: Callable[[], AbstractContextManager[None]],
+        retries: int = 0,
+    ) -> Ended:
+        with watching():
+            ran = await self._run(invocation)
         (message,) = invocation.messages
         outcome = await with_outputs_written(ran.outcomes[0], message, self._outputs)
         return Ended(outcome=outcome, duration_s=ran.duration_s, retries=retries)

@@ -149,6 +149,7 @@ class Bench:
         began = self.clock.monotonic()
         self._at_once += 1
         self.most_at_once = max(self.most_at_once, self._at_once)
+        self.invocations.append(invocation)
         message = invocation.messages[0]
         self.bodies.append(message.body)
         self.invocations.append(invocation)
