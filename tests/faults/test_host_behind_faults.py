@@ -35,9 +35,9 @@ from tests.unit.harness import definition, output
 
 CLOCK = SystemClock()
 LEASE_S = 2.0
-REQUEST_S = 0.6
+REQUEST_S = 1.0
 LONGEST_POLL_WAIT_S = 0.2
-LIMIT_S = 25.0
+LIMIT_S = 40.0
 STRIKES = 3
 OPTIONS = QueueOptions(
     message_encoding="none", max_polling_interval_s=LONGEST_POLL_WAIT_S, max_dequeue_count=10
