@@ -62,6 +62,11 @@ class QueueUnavailable(QueueError):
         super().__init__(message, status=status, code=code)
         self.retry_after_s = retry_after_s
 
+    @property
+    def busy(self) -> bool:
+        """Whether the service has too much to do: its limits are reached, or it was too slow."""
+        return self.status in (429, 503) or self.code == "OperationTimedOut"
+
 
 class QueueMissing(QueueError):
     """The queue does not exist, or is being deleted."""

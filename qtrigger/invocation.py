@@ -32,6 +32,7 @@ class Invocation:
     """One run of one function.
 
     `timeout_s` is the time the function itself may take (`functionTimeout`), None for no limit.
+    `alone` asks that nothing runs beside it in its worker.
     """
 
     id: str
@@ -39,6 +40,7 @@ class Invocation:
     messages: tuple[TriggerMessage, ...]
     max_dequeue_count: int
     timeout_s: float | None = None
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +98,9 @@ class TimedOut:
 class WorkerLost:
     """The worker process ended under the invocation.
 
-    `how` says in words how it ended ("exit code 3", "signal 9 (SIGKILL)"). `alone` is true when
-    nothing else ran there, so that this function itself must have been the cause.
+    `how` says in words how it ended ("exit code 3", "signal 11 (SIGSEGV)"). `alone` is true when
+    nothing else ran there, so that this function itself must have been the cause; else it is a
+    suspect, and no failure is laid to it.
     """
 
     how: str
@@ -108,8 +111,8 @@ class WorkerLost:
 class Interrupted:
     """Ended by us: no failure of the function's.
 
-    `by` is what interrupted it: `stop` (our stop or reload) or `neighbour` (its worker had to
-    end because of another run).
+    `by` is what interrupted it: `stop` (our stop or reload), `neighbour` (its worker had to end
+    because of another run) or `load` (no worker can load its function any more).
     """
 
     by: str = "stop"

@@ -19,6 +19,7 @@ from qtrigger.events import (
     MessagePoisoned,
     RenewalFailed,
     SettlementFailed,
+    StillRunning,
 )
 from qtrigger.invocation import Invocation, Outcome
 from qtrigger.lease import Lease
@@ -46,7 +47,6 @@ class MessageReports:
     function: str
     queue: str
     poison_queue: str
-    max_dequeue_count: int
     sink: EventSink
 
     def started(self, invocation: Invocation, message: QueueMessage) -> None:
@@ -61,6 +61,21 @@ class MessageReports:
             )
         )
 
+    def still_running(
+        self, invocation: Invocation, message: QueueMessage, for_s: float, usual_s: float
+    ) -> None:
+        """A run takes much longer than those before it."""
+        self.sink.emit(
+            StillRunning(
+                function=self.function,
+                queue=self.queue,
+                invocation_id=invocation.id,
+                message_id=message.id,
+                for_s=for_s,
+                usual_s=usual_s,
+            )
+        )
+
     def finished(
         self,
         invocation: Invocation,
@@ -69,10 +84,15 @@ class MessageReports:
         outcome: Outcome,
         disposition: Disposition,
         settled: Settled,
+        max_dequeue_count: int,
         duration_s: float,
         waited_s: float,
     ) -> None:
-        """A function has run, and its message was settled as far as the service let us."""
+        """A function has run, and its message was settled as far as the service let us.
+
+        `max_dequeue_count` is the message's own limit, beyond which tries that are not held
+        against it have moved it.
+        """
         self.sink.emit(
             InvocationFinished(
                 function=self.function,
@@ -80,7 +100,7 @@ class MessageReports:
                 invocation_id=invocation.id,
                 message_id=message.id,
                 dequeue_count=message.dequeue_count,
-                max_dequeue_count=self.max_dequeue_count,
+                max_dequeue_count=max_dequeue_count,
                 duration_s=duration_s,
                 waited_s=waited_s,
                 outcome=outcome,
@@ -97,6 +117,7 @@ class MessageReports:
         reason: str,
         detail: str,
         invocation_id: str,
+        max_dequeue_count: int,
     ) -> None:
         """A message was moved to the poison queue, or left alone where there is none.
 
@@ -111,7 +132,7 @@ class MessageReports:
                 message_id=message.id,
                 invocation_id=invocation_id,
                 dequeue_count=message.dequeue_count,
-                max_dequeue_count=self.max_dequeue_count,
+                max_dequeue_count=max_dequeue_count,
                 reason=reason,
                 detail="; ".join(part for part in (detail, doubt) if part),
             )
@@ -192,6 +213,7 @@ class MessageReports:
                     disposition=disposition_name(disposition),
                     message=str(settled.error),
                     hint="The message comes back by itself when its lease ends.",
+                    refused=isinstance(settled.error, AccessDenied),
                 )
             )
         elif settled.gone and not lease.lost:

@@ -6,6 +6,7 @@ Owns their public names, levels and texts; see `lines`.
 from __future__ import annotations
 
 import logging
+import os
 
 from qtrigger.events import (
     InvocationFinished,
@@ -16,10 +17,11 @@ from qtrigger.events import (
     MessagePoisoned,
     RenewalFailed,
     SettlementFailed,
+    StillRunning,
     UserLog,
 )
 from qtrigger.telemetry.line import Line, line_of, sentence
-from qtrigger.telemetry.outcomes import describe_outcome
+from qtrigger.telemetry.outcomes import describe_outcome, duration_text
 
 DEBUG, INFO, WARNING, ERROR = logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR
 
@@ -38,6 +40,21 @@ def _(event: InvocationStarted) -> Line:
             "invocation_id": event.invocation_id,
             "dequeue_count": event.dequeue_count,
         },
+    )
+
+
+@line_of.register
+def _(event: StillRunning) -> Line:
+    usual = f", {duration_text(event.usual_s)} at most before" if event.usual_s else ""
+    return Line(
+        event="invocation.running",
+        level=WARNING,
+        tag="running",
+        function=event.function,
+        message_id=event.message_id,
+        text=f"still running, {duration_text(event.for_s)}{usual}  hint: kill -USR1 {os.getpid()} "
+        "writes where every thread of the workers stands",
+        fields={"queue": event.queue, "invocation_id": event.invocation_id},
     )
 
 
@@ -118,7 +135,8 @@ def _(event: RenewalFailed) -> Line:
     hint = " The message will be run again when its lease ends." if event.refused else ""
     return Line(
         event="lease.not_renewed",
-        level=ERROR if event.refused else WARNING,
+        # That a right is missing was told as the listener's, once.
+        level=DEBUG if event.refused else WARNING,
         tag="LEASE",
         function=event.function,
         message_id=event.message_id,
@@ -144,7 +162,8 @@ def _(event: LeaseEnded) -> Line:
 def _(event: SettlementFailed) -> Line:
     return Line(
         event="settlement.failed",
-        level=ERROR,
+        # That a right is missing was told as the listener's, once.
+        level=DEBUG if event.refused else ERROR,
         tag="SETTLE",
         function=event.function,
         message_id=event.message_id,

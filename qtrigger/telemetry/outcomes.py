@@ -23,6 +23,13 @@ from qtrigger.invocation import (
     WorkerLost,
 )
 
+# See `Interrupted.by`.
+INTERRUPTED_BY = {
+    "stop": "our stop",
+    "neighbour": "the end of its worker, which another run has brought about",
+    "load": "a worker that cannot load its function",
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Described:
@@ -60,6 +67,14 @@ def describe_outcome(event: InvocationFinished) -> Described:
                     "error.place": error.place,
                 },
             )
+        case WorkerLost(alone=False):
+            return Described(
+                outcome="worker_lost",
+                tag="back",
+                level=logging.WARNING,
+                text=f"{tries}  {took}  {_cause(outcome)}, with others running there; this try is "
+                "not counted, and the next one runs alone",
+            )
         case TimedOut() | WorkerLost():
             return Described(
                 outcome="timed_out" if isinstance(outcome, TimedOut) else "worker_lost",
@@ -75,12 +90,12 @@ def describe_outcome(event: InvocationFinished) -> Described:
 
 def _other(outcome: Interrupted | LeaseLost | Postponed | Rejected, text: str) -> Described:
     match outcome:
-        case Interrupted():
+        case Interrupted(by=by):
             return Described(
                 outcome="interrupted",
                 tag="back",
                 level=logging.INFO,
-                text=f"{text}  interrupted by our stop and handed back",
+                text=f"{text}  interrupted by {INTERRUPTED_BY[by]} and handed back",
             )
         case LeaseLost():
             return Described(
@@ -111,12 +126,21 @@ def _other(outcome: Interrupted | LeaseLost | Postponed | Rejected, text: str) -
 def _cause(outcome: TimedOut | WorkerLost) -> str:
     if isinstance(outcome, TimedOut):
         return f"timed out after {duration_text(outcome.after_s)} (functionTimeout)"
-    return f"its worker process ended: {outcome.how}"
+    return f"its worker process {ended_text(outcome.how)}"
+
+
+def ended_text(how: str) -> str:
+    """Return the words for the end of a process, from how it ended."""
+    if how.startswith("signal"):
+        return f"was killed by {how}"
+    return f"ended with {how}" if how.startswith("exit code") else f"ended: {how}"
 
 
 def _failed(event: InvocationFinished) -> str:
     """Say which try failed, and what comes next when that is another try."""
     tries = f"try {event.dequeue_count}/{event.max_dequeue_count}"
+    if not event.settled:
+        return f"{tries}, again when its lease ends"
     if event.disposition == "retried":
         when = f"in {duration_text(event.retry_after_s)}" if event.retry_after_s else "at once"
         return f"{tries}, again {when}"

@@ -80,7 +80,10 @@ def indexed(header: Mapping[str, Any]) -> Indexed:
 def loaded(header: Mapping[str, Any]) -> Loaded:
     """What a ready frame says."""
     failures = header["failures"]
-    return Loaded(failures={name: LoadFailure(**failure) for name, failure in failures.items()})
+    return Loaded(
+        failures={name: LoadFailure(**failure) for name, failure in failures.items()},
+        at_once=header["at_once"],
+    )
 
 
 def invoke_request(number: int, invocation: Invocation) -> tuple[dict[str, Any], bytes]:

@@ -117,9 +117,9 @@ async def test_a_fault_that_a_person_must_mend_waits_the_longest_time_at_once(
 async def test_each_change_of_cause_is_told_once_and_so_is_the_recovery() -> None:
     bench = Bench(options=EVERY_TWO_S)
     denied = AccessDenied("no", status=403, code="AuthorizationFailure")
-    busy = QueueUnavailable("busy", status=503, code="ServerBusy")
-    for error in (denied, busy, denied):
-        bench.service.fail("receive", error, times=20)
+    broken = QueueUnavailable("broken", status=500, code="InternalError")
+    for error in (denied, broken, denied):
+        bench.service.fail("receive", error, times=5)
     await bench.start("a")
 
     await bench.clock.advance(200.0)

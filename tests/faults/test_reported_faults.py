@@ -14,8 +14,8 @@ from qtrigger.queues import wire
 from qtrigger.queues.account import emulator_account
 from qtrigger.queues.azurite_process import AzuriteProcess
 from qtrigger.queues.rest import RestQueueClient, RestQueueService
+from tests.faults.house import House
 from tests.faults.proxy import Answer, Fault, FaultProxy, Lose
-from tests.faults.test_host_behind_faults import House
 
 CLOCK = SystemClock()
 LIMIT_S = 40.0

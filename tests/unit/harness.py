@@ -101,6 +101,7 @@ class Bench:
         self.probe = Probe()
         self.body = body
         self.bodies: list[bytes] = []
+        self.invocations: list[Invocation] = []
         self.most_at_once = 0
         self._at_once = 0
         self.name = queue
@@ -143,6 +144,7 @@ class Bench:
         began = self.clock.monotonic()
         self._at_once += 1
         self.most_at_once = max(self.most_at_once, self._at_once)
+        self.invocations.append(invocation)
         message = invocation.messages[0]
         self.bodies.append(message.body)
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import sys
 import textwrap
@@ -85,7 +86,6 @@ def is_alive(pid: int) -> bool:
     [
         ("exit", "exit code 3"),
         ("clean exit", "exit code 0"),
-        ("kill", "signal 9 (SIGKILL)"),
         ("segfault", "signal 11 (SIGSEGV)"),
     ],
 )
@@ -99,6 +99,26 @@ async def test_a_process_that_ends_loses_its_run_and_says_how(
     assert outcome(ran) == WorkerLost(how=how, alone=True)
     await worker.wait_ended()
     assert (worker.how, worker.lost, worker.expected, worker.accepting) == (how, 1, False, False)
+
+
+async def test_a_process_that_is_killed_says_why_that_is_mostly_and_what_memory_it_held(
+    workshop: Workshop,
+) -> None:
+    code = """
+        import os, signal
+
+        def main(msg: str):
+            held = bytes([1]) * (200 << 20)
+            os.kill(os.getpid(), signal.SIGKILL)
+    """
+    worker = await started(workshop, ("greedy", code))
+
+    lost = outcome(await worker.invoke(invocation("greedy")))
+
+    assert isinstance(lost, WorkerLost)
+    said = re.fullmatch(r"signal 9 \(often: out of memory\), peak memory (\d+) MiB", lost.how)
+    assert said is not None, lost.how
+    assert 200 <= int(said[1]) < 400
 
 
 async def test_neighbours_of_a_crash_are_lost_and_know_they_were_not_alone(
@@ -426,16 +446,44 @@ HOST = """
 """
 
 
-async def test_the_process_and_its_children_end_when_the_host_is_killed(
-    workshop: Workshop,
-) -> None:
-    code = """
-        import subprocess, time
+HOLDS_THE_LOOP = """
+    import subprocess, time
 
-        async def main(msg: str):
-            print(subprocess.Popen(["sleep", "600"]).pid, flush=True)
-            time.sleep(600)
-    """
+    async def main(msg: str):
+        print(subprocess.Popen(["sleep", "600"]).pid, flush=True)
+        time.sleep(600)
+"""
+# An expression that never ends never gives the interpreter's lock away either.
+HOLDS_THE_LOCK = """
+    import re, subprocess, threading
+
+    def main(msg: str):
+        print(subprocess.Popen(["sleep", "600"]).pid, flush=True)
+        threading.Timer(0.05, re.match, [r"(a+)+$", "a" * 64 + "b"]).start()
+        threading.Event().wait()
+"""
+
+
+def processor_time(pid: int) -> float:
+    """What a process has used so far, in seconds."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        HOLDS_THE_LOOP,
+        pytest.param(
+            HOLDS_THE_LOCK,
+            marks=pytest.mark.skipif(sys.platform != "linux", reason="the kernel must offer it"),
+        ),
+    ],
+    ids=["loop", "lock"],
+)
+async def test_the_process_and_its_children_end_when_the_host_is_killed(
+    workshop: Workshop, code: str
+) -> None:
     write_function(workshop.root, "blocking", code)
     host = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -448,6 +496,9 @@ async def test_the_process_and_its_children_end_when_the_host_is_killed(
     assert host.stdout is not None
     pids = [int(pid) for pid in (await host.stdout.readline()).split()]
     assert all(is_alive(pid) for pid in pids)
+    if code is HOLDS_THE_LOCK:
+        began_with = processor_time(pids[0])
+        await until(lambda: processor_time(pids[0]) > began_with + 0.2)
 
     host.kill()
     await host.wait()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from pathlib import Path
 
 import pytest
@@ -246,13 +247,28 @@ async def test_text_that_is_no_unicode_arrives_escaped(workshop: Workshop) -> No
     assert "half \\ud83d" in lines
 
 
-async def test_a_wrong_thread_count_is_warned_of(workshop: Workshop) -> None:
-    workshop.env = {"PYTHON_THREADPOOL_THREAD_COUNT": "many"}
+@pytest.mark.parametrize("setting", ["many", "0", "-1", "2.5", ""])
+async def test_a_wrong_thread_count_is_warned_of(workshop: Workshop, setting: str) -> None:
+    workshop.env = {"PYTHON_THREADPOOL_THREAD_COUNT": setting}
     lines = await lines_of(workshop, "def main(msg: str): print('end')", until="end")
 
     (warning,) = [e for e in lines.values() if e.level == logging.WARNING]
-    assert "PYTHON_THREADPOOL_THREAD_COUNT is 'many'" in warning.message
+    assert f"PYTHON_THREADPOOL_THREAD_COUNT is {setting!r}" in warning.message
+    assert "a whole number of at least 1" in warning.message
     assert "24 threads are used" in warning.message
+
+
+async def test_a_thread_count_is_obeyed_and_says_how_many_runs_have_room(
+    workshop: Workshop,
+) -> None:
+    workshop.env = {"PYTHON_THREADPOOL_THREAD_COUNT": "2"}
+    plain = write_function(workshop.root, "plain", "def main(msg: str): ...")
+    awaited = write_function(workshop.root, "awaited", "async def main(msg: str): ...")
+
+    loaded = await workshop.make().start([plain, awaited])
+
+    assert loaded.at_once == {"plain": 2}
+    assert workshop.probe.of(UserLog) == []
 
 
 async def test_a_surprise_is_told_once_for_a_function(workshop: Workshop) -> None:
@@ -291,7 +307,12 @@ async def test_a_function_that_blocks_the_loop_is_named_with_the_line(
     (warning,) = await workshop.probe.wait_for(UserLog)
     release.touch()
     await run
+    (_, end) = await workshop.probe.wait_for(UserLog, count=2)
 
+    said = re.fullmatch(r"it blocked the event loop for (\d+\.\d) s", end.message)
+    assert said is not None
+    assert float(said[1]) >= 2.0
+    assert end.function == "blocking"
     assert "blocked the event loop for 2 s" in warning.message
     assert "functions/blocking/__init__.py:" in warning.message
     assert (warning.function, warning.level) == ("blocking", logging.WARNING)

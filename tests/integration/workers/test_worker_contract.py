@@ -83,9 +83,43 @@ async def test_a_function_sees_the_messages_properties_and_its_context(worker: W
         "function_name": "properties",
         "function_directory": str(CONTRACT / "functions" / "properties"),
         "max_dequeue_count": 5,
-        "trace_parent": "",
-        "retry_count": 0,
+        "trace": ["", "", {}, "", "", {}],
+        "retry": [0, 0, None, None],
+        "thread_invocation_id": asked.id,
     }
+
+
+async def test_a_json_body_becomes_what_the_annotation_says(worker: Worker) -> None:
+    text = '{"number": 7, "items": [{"name": "pen", "price": 2}], "unknown": true}'
+    asked = invocation("order", text)
+
+    (body,) = returned(await worker.invoke(asked))
+
+    assert json.loads(body) == {
+        "order": {"number": 7, "items": [{"name": "pen", "price": 2.0, "note": None}]},
+        "id": asked.messages[0].id,
+        "dequeue_count": 2,
+        "insertion_time": "2026-12-01T10:00:00.123456+00:00",
+        "body": text,
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ('{"number": "pa55word"}', "not fit Order, which the function takes: number: a whole numb"),
+        ('{"number": pa55word}', "not JSON, and the function takes Order: Expecting value at line"),
+    ],
+)
+async def test_a_body_that_does_not_fit_fails_its_own_run_and_is_not_shown(
+    worker: Worker, body: str, why: str
+) -> None:
+    error = failure(await worker.invoke(invocation("order", body))).error
+
+    assert error.type == "InputError"
+    assert why in error.message
+    assert error.place.startswith("functions/order/__init__.py:")
+    assert "pa55word" not in repr(error)
 
 
 async def test_outputs_keep_their_order_and_the_last_value_set_wins(worker: Worker) -> None:
