@@ -11,6 +11,7 @@ from random import Random
 
 MINIMUM_POLLING_INTERVAL_S = 0.1
 RANDOMIZATION = 0.2
+LEAST_LIMIT_S = 1.0
 
 
 class PollBackoff:
@@ -91,8 +92,11 @@ class RenewalPacing:
         return min(self._current_s, self._share(left_s, 0.8))
 
     def limit(self, left_s: float) -> float:
-        """Return how long one try may take, with that much of the lease left."""
-        return self._share(left_s, 0.5)
+        """Return how long one try may take, with that much of the lease left.
+
+        A second is never too long: a service that is slow is not one that hangs.
+        """
+        return max(self._share(left_s, 0.5), LEAST_LIMIT_S)
 
     def _share(self, left_s: float, part: float) -> float:
         """That part of what is left; no limit at the very end, nor after it.

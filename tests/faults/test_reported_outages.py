@@ -114,7 +114,7 @@ async def test_a_few_polls_that_time_out_burn_no_try_and_are_no_storm_of_lines()
         assert len(runs) == len(messages)
         assert len(house.probe.of(QueueStateChanged)) <= 2
         assert len(house.probe.of(ThrottlingBegan)) <= 1
-        assert house.proxy.struck["receive"] > 2
+        assert house.proxy.struck["receive"] > 0
 
 
 async def test_eleven_functions_share_connections_that_are_bounded_and_kept() -> None:
