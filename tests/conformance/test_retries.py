@@ -234,7 +234,7 @@ async def test_a_lost_lease_ends_the_wait_for_a_retry_and_the_message_is_left_al
         (Postponed(delay_s=30.0), "released"),
         (Rejected(reason="no such customer"), "poisoned"),
         (Interrupted(by="neighbour"), "released"),
-        (WorkerLost(how="exit code 3", alone=False), "retried"),
+        (WorkerLost(how="exit code 3", alone=False), "released"),
     ],
     ids=lambda value: type(value).__name__,
 )

@@ -152,7 +152,6 @@ class Bench:
         self.invocations.append(invocation)
         message = invocation.messages[0]
         self.bodies.append(message.body)
-        self.invocations.append(invocation)
         try:
             outcome = await self.body(message)
         finally:
