@@ -116,9 +116,11 @@ async def test_a_process_that_is_killed_says_why_that_is_mostly_and_what_memory_
     lost = outcome(await worker.invoke(invocation("greedy")))
 
     assert isinstance(lost, WorkerLost)
-    said = re.fullmatch(r"signal 9 \(often: out of memory\), peak memory (\d+) MiB", lost.how)
+    # A range, where another child of this process that has ended held more.
+    memory = r"peak memory (?:\d+ MiB to )?(\d+) MiB"
+    said = re.fullmatch(rf"signal 9 \(often: out of memory\), {memory}", lost.how)
     assert said is not None, lost.how
-    assert 200 <= int(said[1]) < 400
+    assert int(said[1]) >= 200
 
 
 async def test_neighbours_of_a_crash_are_lost_and_know_they_were_not_alone(
