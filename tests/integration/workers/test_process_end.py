@@ -23,6 +23,7 @@ from tests.integration.workers.support import (
     RETURN,
     TRIGGER,
     Workshop,
+    failure,
     invocation,
     outcome,
     returned,
@@ -121,6 +122,31 @@ async def test_a_process_that_is_killed_says_why_that_is_mostly_and_what_memory_
     said = re.fullmatch(rf"signal 9 \(often: out of memory\), {memory}", lost.how)
     assert said is not None, lost.how
     assert int(said[1]) >= 200
+
+
+async def test_memory_that_the_system_refuses_fails_the_run_and_the_worker_goes_on(
+    workshop: Workshop,
+) -> None:
+    code = """
+        import resource
+
+        def main(msg: str) -> str:
+            if msg == "greedy":
+                soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+                resource.setrlimit(resource.RLIMIT_AS, (2 << 30, hard))
+                try:
+                    bytearray(4 << 30)
+                finally:
+                    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+            return "there"
+    """
+    worker = workshop.make()
+    await worker.start([write_function(workshop.root, "greedy", code, bindings=(TRIGGER, RETURN))])
+
+    refused = failure(await worker.invoke(invocation("greedy", "greedy")))
+
+    assert refused.error.type == "MemoryError"
+    assert returned(await worker.invoke(invocation("greedy"))) == [b"there"]
 
 
 async def test_neighbours_of_a_crash_are_lost_and_know_they_were_not_alone(

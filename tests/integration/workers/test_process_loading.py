@@ -16,6 +16,7 @@ from tests.integration.workers.support import (
     RETURN,
     TRIGGER,
     Workshop,
+    failure,
     invocation,
     returned,
     write_function,
@@ -307,6 +308,32 @@ async def test_a_plain_function_may_have_a_loop_of_its_own(workshop: Workshop) -
             return asyncio.run(answer())
     """
     assert await value_of(workshop, code) == "own loop"
+
+
+async def test_a_coroutine_that_runs_a_loop_of_its_own_fails_in_pythons_own_words(
+    workshop: Workshop,
+) -> None:
+    code = """
+        import asyncio
+
+        async def answer():
+            return "own loop"
+
+        async def main(msg: str) -> str:
+            coming = answer()
+            try:
+                return asyncio.new_event_loop().run_until_complete(coming)
+            finally:
+                coming.close()
+    """
+    worker = workshop.make()
+    await worker.start([write_function(workshop.root, "loops", code, bindings=(TRIGGER, RETURN))])
+
+    failed = failure(await worker.invoke(invocation("loops")))
+
+    said = "Cannot run the event loop while another loop is running"
+    assert (failed.error.type, failed.error.message) == ("RuntimeError", said)
+    assert "loops/__init__.py" in failed.error.place
 
 
 async def test_context_variables_set_at_import_are_seen_by_runs(workshop: Workshop) -> None:
