@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from random import Random
 
-from qtrigger.assembly import Assembly, function_spec
+from qtrigger.assembly import Assembly, function_spec, within
 from qtrigger.clock import Clock
-from qtrigger.events import (
-    EventSink,
-    FunctionState,
-    HostReady,
-    HostStopping,
-)
+from qtrigger.events import EventSink, FunctionResumed, FunctionState, HostReady, HostStopping
 from qtrigger.hidden import tell_hidden
 from qtrigger.idle import IdleWatch
 from qtrigger.listener import Listener
 from qtrigger.project.model import FunctionDefinition, Project
 from qtrigger.queues.services import QueueServices
-from qtrigger.workers.worker import Loaded, LoadFailure, Worker
+from qtrigger.throttling import Throttling
+from qtrigger.workers.worker import Loaded, LoadFailure, Workers
 
 # After the functions were interrupted, their messages are released; the service gets this long.
 RELEASE_TIMEOUT_S = 5.0
@@ -32,7 +29,7 @@ RELEASE_TIMEOUT_S = 5.0
 class Host:
     """Runs one project's functions until told to stop.
 
-    `workers` is any `Worker`; the pool is one. `random` seeds the back-off of the listeners.
+    `workers` is any `Workers`; the pool is one. `random` seeds the back-off of the listeners.
     """
 
     def __init__(
@@ -40,7 +37,7 @@ class Host:
         project: Project,
         *,
         services: QueueServices,
-        workers: Worker,
+        workers: Workers,
         clock: Clock,
         sink: EventSink,
         random: Random,
@@ -48,6 +45,7 @@ class Host:
         self.project = project
         self.listeners: tuple[Listener, ...] = ()
         self.failures: Mapping[str, LoadFailure] = {}
+        self._at_once: Mapping[str, int] = {}
         self._services = services
         self._workers = workers
         self._clock = clock
@@ -70,6 +68,11 @@ class Host:
         """Messages in processing."""
         return sum(listener.running for listener in self.listeners)
 
+    @property
+    def throttling(self) -> Sequence[Throttling]:
+        """What is known of the limits of each account that was asked."""
+        return tuple(self._assembly.throttling)
+
     async def start(self, *, workers: int, interpreter: str) -> None:
         """Bring the workers up, load the functions and begin to poll for those that can run.
 
@@ -78,11 +81,13 @@ class Host:
         """
         began = self._clock.monotonic()
         try:
-            self.failures = (await self._load()).failures
+            loaded = await self._load()
+            self.failures, self._at_once = loaded.failures, loaded.at_once
             self.listeners = tuple(self._assembly.listener(each) for each in self._runnable())
         except BaseException:
             await self._close()
             raise
+        self._workers.watch(self._on_unable)
         self._polling = {_start_polling(listener) for listener in self.listeners}
         self._sink.emit(
             HostReady(
@@ -102,6 +107,10 @@ class Host:
             asyncio.ensure_future(tell_hidden(listener, self.project.host.lease_s, self._sink))
             for listener in self.listeners
         }
+
+    def show_stacks(self) -> None:
+        """Have the workers say where their code stands."""
+        self._workers.show_stacks()
 
     async def failed(self) -> None:
         """Wait for a listener to end by a defect of ours, and raise it; else wait for ever."""
@@ -167,6 +176,15 @@ class Host:
         for listener in self.listeners:
             await listener.settled()
 
+    def _on_unable(self, unable: AbstractSet[str]) -> None:
+        """Ask for no message of a function that no worker can load any more."""
+        for listener in self.listeners:
+            if listener.function in unable:
+                listener.pause()
+            elif listener.resume():
+                self._sink.emit(FunctionResumed(function=listener.function))
+        self._idle.note()
+
     async def _load(self) -> Loaded:
         specs = [
             function_spec(function) for function in self.project.functions if not function.disabled
@@ -175,7 +193,7 @@ class Host:
 
     def _runnable(self) -> Sequence[FunctionDefinition]:
         return [
-            function
+            within(function, self._at_once.get(function.name))
             for function in self.project.functions
             if not function.disabled and function.name not in self.failures
         ]
@@ -210,7 +228,7 @@ class Host:
             connection=function.trigger.connection,
             state=state,
             why=why,
-            concurrency=function.options.concurrency,
+            concurrency=within(function, self._at_once.get(function.name)).options.concurrency,
         )
 
 

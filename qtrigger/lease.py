@@ -8,12 +8,16 @@ is no longer ours.
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol
+import math
+from collections.abc import Awaitable
+from typing import Protocol, TypeVar
 
 from qtrigger.backoff import RenewalPacing
 from qtrigger.clock import Clock, Timer
-from qtrigger.errors import LeaseLostError, QueueError, QueueMissing
+from qtrigger.errors import LeaseLostError, QueueError, QueueMissing, QueueUnavailable
 from qtrigger.queues.client import QueueClient, QueueMessage
+
+T = TypeVar("T")
 
 
 class LeaseWatcher(Protocol):
@@ -34,7 +38,7 @@ class Lease:
 
     `expires_at` is the moment, on the monotonic clock, until which the message is surely hidden
     from others: counted from before the request, so it is never too late. `settled` says that
-    the service has taken a delete or a release.
+    the service has taken a delete or a release; `loss` is set once `lost` is true.
     """
 
     def __init__(
@@ -47,17 +51,18 @@ class Lease:
         clock: Clock,
     ) -> None:
         self.message = message
-        self.expires_at = received_at + lease_s
+        self.expires_at = received_at + _whole(lease_s)
         self.lost_because = ""
         self._queue = queue
         self._receipt = message.pop_receipt
-        self._lease_s = lease_s
+        self._lease_s = _whole(lease_s)
         self._clock = clock
-        self._pacing = RenewalPacing(lease_s)
+        self._pacing = RenewalPacing(self._lease_s)
         self._timer: Timer | None = None
         self._renewal: asyncio.Task[None] | None = None
         self._over = False
         self.settled = False
+        self.loss = asyncio.Event()
 
     @property
     def lost(self) -> bool:
@@ -69,15 +74,19 @@ class Lease:
         """Whether settling has begun, or the lease was let go: it is renewed no more."""
         return self._over
 
+    @property
+    def _left_s(self) -> float:
+        return self.expires_at - self._clock.monotonic()
+
     def keep(self, watcher: LeaseWatcher) -> None:
         """Begin to renew, and tell `watcher` how it goes."""
-        age_s = self._lease_s - (self.expires_at - self._clock.monotonic())
+        age_s = self._lease_s - self._left_s
         self._schedule(self._pacing.next(renewed=True) - age_s, watcher)
 
     async def delete(self) -> None:
         """Remove the message for good. Raises the `QueueError` family; may be called again."""
         await self._stop_renewing()
-        await self._queue.delete(self.message.id, self._receipt)
+        await self._in_time(self._queue.delete(self.message.id, self._receipt), "delete")
         self.settled = True
 
     async def release(self, after_s: float, text: str | None = None) -> None:
@@ -86,7 +95,8 @@ class Lease:
         Raises the `QueueError` family; may be called again.
         """
         await self._stop_renewing()
-        receipt = await self._queue.update(self.message.id, self._receipt, after_s, text)
+        release = self._queue.update(self.message.id, self._receipt, after_s, text)
+        receipt = await self._in_time(release, "release the message")
         self._receipt = receipt.pop_receipt
         self.settled = True
 
@@ -110,14 +120,16 @@ class Lease:
     async def _renew(self, watcher: LeaseWatcher) -> None:
         asked_at = self._clock.monotonic()
         try:
-            receipt = await self._queue.update(self.message.id, self._receipt, self._lease_s)
+            renewal = self._queue.update(self.message.id, self._receipt, self._lease_s)
+            receipt = await self._in_time(renewal, "renew the lease")
         except (LeaseLostError, QueueMissing) as error:
             self.lost_because = str(error)
+            self.loss.set()
             watcher.lost(self.message, self.lost_because)
             return
         except QueueError as error:
             # Whatever went wrong, a later try may still come in time.
-            self._schedule(self._pacing.next(renewed=False), watcher)
+            self._schedule(self._pacing.next(renewed=False, left_s=self._left_s), watcher)
             watcher.not_renewed(self.message, error)
             return
         self._receipt = receipt.pop_receipt
@@ -125,8 +137,25 @@ class Lease:
         self._schedule(self._pacing.next(renewed=True), watcher)
         watcher.renewed(self.message, self._lease_s)
 
+    async def _in_time(self, request: Awaitable[T], words: str) -> T:
+        """Await a request; one that hangs must leave time for another before the lease ends."""
+        limit_s = self._pacing.limit(self._left_s)
+        if math.isinf(limit_s):
+            return await request
+        try:
+            async with self._clock.timeout(limit_s):
+                return await request
+        except TimeoutError:
+            text = f"{self._queue.address} did not answer within {limit_s:g} s (tried to {words})"
+            raise QueueUnavailable(text, code="TimedOut") from None
+
     async def _stop_renewing(self) -> None:
         """Cancel the next renewal and wait for one under way: its answer holds our receipt."""
         self.let_go()
         if self._renewal is not None and not self._renewal.done():
             await asyncio.wait([self._renewal])
+
+
+def _whole(lease_s: float) -> float:
+    """The lease as the service keeps it: it knows whole seconds only, and cuts the rest."""
+    return float(int(lease_s))

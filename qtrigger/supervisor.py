@@ -62,6 +62,11 @@ class Supervisor:
         """Load the project anew and swap hosts once the new one is ready."""
         self._reload.set()
 
+    def show_stacks(self) -> None:
+        """Have the live host's workers say where their code stands."""
+        if self._host is not None:
+            self._host.show_stacks()
+
     async def run(self) -> ExitCode:
         """Run to the end. Raises QtriggerError when the first host cannot be started.
 
@@ -165,8 +170,9 @@ class Supervisor:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self.request_stop, number.name)
         loop.add_signal_handler(signal.SIGHUP, self.request_reload)
+        loop.add_signal_handler(signal.SIGUSR1, self.show_stacks)
         try:
             yield
         finally:
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
                 loop.remove_signal_handler(number)

@@ -113,7 +113,9 @@ def start(project: str | None, log_format: str, log_level: str, **flags: Any) ->
     options = StartOptions(root=wiring.find_root(project), **flags)
     tally = Tally()
     with wiring.open_sink(wiring.choose_format(log_format, options.environment), log_level) as sink:
-        return asyncio.run(_run(options, FanOut(tally, sink), tally))
+        import uvloop
+
+        return uvloop.run(_run(options, FanOut(tally, sink), tally))
 
 
 async def _run(options: StartOptions, sink: EventSink, tally: Tally) -> ExitCode:

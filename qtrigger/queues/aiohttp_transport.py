@@ -1,30 +1,27 @@
-"""HTTP by aiohttp: keep-alive pool, TLS, proxies.
+"""HTTP by aiohttp, for where a proxy stands between.
 
-The only module of the client side that knows aiohttp. Knows nothing of queues. Proxies are
-looked up once: aiohttp's own look-up (`trust_env`) costs two thread hops on every request.
+The only module of the client side that knows aiohttp. Knows nothing of queues. The proxy is
+looked up once, by the caller: aiohttp's own look-up (`trust_env`) costs two thread hops on every
+request.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
-import ssl
 from collections.abc import Mapping
-from urllib.parse import urlsplit
 
 import aiohttp
 from yarl import URL
 
-from qtrigger.queues.transport import MAX_ANSWER_BYTES, NoAnswer, Response, Silence
-
-# Below the emulators' five seconds, so that they do not close a connection while a request is
-# on its way; the service itself keeps them longer, but a fresh handshake now and then is cheap.
-KEEP_ALIVE_S = 4.0
-
-# Callers' slots bound the requests in flight; this bounds a burst of outputs.
-MAX_CONNECTIONS = 128
-
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+from qtrigger.queues.reach import reason, trusting
+from qtrigger.queues.transport import (
+    KEEP_ALIVE_S,
+    MAX_ANSWER_BYTES,
+    MAX_CONNECTIONS,
+    NoAnswer,
+    Response,
+    Silence,
+)
 
 
 class AiohttpTransport:
@@ -80,7 +77,7 @@ class AiohttpTransport:
                     limit=MAX_CONNECTIONS,
                     keepalive_timeout=KEEP_ALIVE_S,
                     ttl_dns_cache=30,
-                    ssl=_trusting(os.environ) if secure else True,
+                    ssl=trusting(os.environ) if secure else True,
                 ),
                 # The deadline is the caller's, over the whole exchange.
                 timeout=aiohttp.ClientTimeout(total=None),
@@ -110,47 +107,6 @@ class AiohttpTransport:
             case aiohttp.ClientConnectorError():
                 reason = Silence.NOT_CONNECTED
         return NoAnswer(reason, detail)
-
-
-def _trusting(environment: Mapping[str, str]) -> ssl.SSLContext:
-    """Trust as OpenSSL does (SSL_CERT_FILE), and as the SDKs do besides (REQUESTS_CA_BUNDLE)."""
-    context = ssl.create_default_context()
-    if bundle := environment.get("REQUESTS_CA_BUNDLE"):
-        # A file that is not there is no reason to refuse what is trusted without it.
-        with contextlib.suppress(OSError):
-            context.load_verify_locations(bundle)
-    return context
-
-
-def proxy_for(origin: str, environment: Mapping[str, str]) -> str | None:
-    """The proxy that the usual variables name for `origin`; None for a direct connection.
-
-    Reads `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` in either case, the small
-    letters first. The machine's own loopback is never reached by a proxy.
-    """
-    parts = urlsplit(origin)
-    host = parts.hostname or ""
-    if host in _LOOPBACK:
-        return None
-    named = {
-        name.lower().removesuffix("_proxy"): value
-        for name, value in sorted(environment.items())
-        if name.lower().endswith("_proxy") and value
-    }
-    if _is_exempt(host, parts.port, named.get("no", "")):
-        return None
-    proxy = named.get(parts.scheme) or named.get("all")
-    if proxy is None or "://" in proxy:
-        return proxy
-    return f"http://{proxy}"
-
-
-def _is_exempt(host: str, port: int | None, no_proxy: str) -> bool:
-    for entry in no_proxy.split(","):
-        name = entry.strip().lower().lstrip(".")
-        if name == "*" or (name and f".{host}".endswith(f".{name}")) or name == f"{host}:{port}":
-            return True
-    return False
 
 
 async def _once(
@@ -188,20 +144,14 @@ def _bare(proxy: str | None) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    """The system's own words, without the address that libraries put around them."""
+    """The system's own words, without the address that the library puts around them."""
     match error:
         case (
             aiohttp.ClientConnectorCertificateError(certificate_error=inner)
             | aiohttp.ClientConnectorError(os_error=inner)
         ):
-            return _reason(inner)
-        case ssl.SSLCertVerificationError():
-            return error.verify_message
+            return reason(inner)
         case aiohttp.ClientHttpProxyError(status=status):
             return f"answered {status}"
-        case ssl.SSLError(reason=str(reason)):
-            return reason.replace("_", " ").lower()
-        case OSError(errno=int(number)) if number > 0:
-            return os.strerror(number)
         case _:
-            return type(error).__name__
+            return reason(error)

@@ -7,7 +7,7 @@ whether to try again is for those who know what the request is worth.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from urllib.parse import quote, urlsplit
 
 from qtrigger import __version__
@@ -15,12 +15,14 @@ from qtrigger.clock import Clock
 from qtrigger.errors import QueueMissing, QueueRejected, QueueUnavailable
 from qtrigger.queues import wire
 from qtrigger.queues.account import Account
-from qtrigger.queues.aiohttp_transport import AiohttpTransport, proxy_for
+from qtrigger.queues.aiohttp_transport import AiohttpTransport
 from qtrigger.queues.auth import Signer, signer_for
 from qtrigger.queues.client import QueueMessage, Receipt
 from qtrigger.queues.encoding import check_text
 from qtrigger.queues.faults import Attempt, from_response, from_silence, not_a_queue_service
+from qtrigger.queues.httptools_transport import HttptoolsTransport
 from qtrigger.queues.markup import MarkupError, read_messages, read_sent_id, read_time
+from qtrigger.queues.reach import proxy_for
 from qtrigger.queues.transport import NoAnswer, Response, Silence, Transport
 from qtrigger.queues.wire import Request
 
@@ -53,7 +55,7 @@ class RestQueueService:
         self._root = parts.path.rstrip("/")
         self._timeout_s = timeout_s
         self._signer = signer or signer_for(account, clock)
-        self._transport = transport or AiohttpTransport(origin, proxy=proxy_for(origin, os.environ))
+        self._transport = transport or transport_to(origin, os.environ)
 
     def queue(self, name: str) -> RestQueueClient:
         """See `QueueService`."""
@@ -94,6 +96,12 @@ class RestQueueService:
     ) -> QueueUnavailable:
         """The error for an answer of the right status and the wrong content."""
         return not_a_queue_service(self.attempt(address, request), response, str(what))
+
+
+def transport_to(origin: str, environment: Mapping[str, str]) -> Transport:
+    """The lean way, or the way by a proxy where the environment names one for `origin`."""
+    proxy = proxy_for(origin, environment)
+    return HttptoolsTransport(origin) if proxy is None else AiohttpTransport(origin, proxy=proxy)
 
 
 class RestQueueClient:

@@ -14,6 +14,13 @@ from typing import Protocol
 # A full answer: 32 messages of 64 KiB, each character escaped as `&quot;`, and room to spare.
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
+# Below the emulators' five seconds, so that they do not close a connection while a request is
+# on its way; the service itself keeps them longer, but a fresh handshake now and then is cheap.
+KEEP_ALIVE_S = 4.0
+
+# Callers' slots bound the requests in flight; this bounds a burst of outputs.
+MAX_CONNECTIONS = 128
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:

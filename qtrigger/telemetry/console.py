@@ -5,14 +5,15 @@ Owns layout and colours. What the lines say is decided elsewhere.
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import click
 
 from qtrigger.events import Event, FunctionState, HostReady, UserLog
-from qtrigger.telemetry.line import TextStream
+from qtrigger.telemetry.line import TextStream, is_shown, level_name
 from qtrigger.telemetry.lines import Line, line_of
 from qtrigger.telemetry.outcomes import duration_text
 
@@ -39,7 +40,7 @@ class ConsoleSink:
             self._announce(event)
             return
         line = line_of(event)
-        if line.level < self._level:
+        if not is_shown(event, line, self._level):
             return
         self._write(self._render(line, of_user=isinstance(event, UserLog)))
 
@@ -60,7 +61,7 @@ class ConsoleSink:
         tag = "" if of_user else line.tag
         text = line.text
         if of_user:
-            text = f"{logging.getLevelName(line.level)} {text}"
+            text = _with_extra(f"{level_name(line.level)} {text}", line)
         columns = [now, _styled(f"{tag:<{TAG_WIDTH}}", line)]
         if line.function:
             columns.append(f"{line.function:<{self._name_width}}")
@@ -96,6 +97,22 @@ def function_table(functions: Sequence[FunctionState]) -> list[str]:
     return [
         "  ".join([*(f"{row[i]:<{widths[i]}}" for i in range(3)), row[3]]).rstrip() for row in rows
     ]
+
+
+def _with_extra(text: str, line: Line) -> str:
+    """A user's line with its fields at the end of the first line, as `key=value`."""
+    extra = line.fields.get("extra")
+    if not isinstance(extra, Mapping):
+        return text
+    first, *rest = text.split("\n")
+    pairs = (f"{name}={_quoted(value)}" for name, value in extra.items())
+    return "\n".join([f"{first}  {' '.join(pairs)}", *rest])
+
+
+def _quoted(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    plain = text.isprintable() and not any(c in text for c in ' ="')
+    return text if plain and text else json.dumps(text, ensure_ascii=False)
 
 
 def _styled(text: str, line: Line) -> str:

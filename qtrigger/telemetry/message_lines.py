@@ -6,6 +6,7 @@ Owns their public names, levels and texts; see `lines`.
 from __future__ import annotations
 
 import logging
+import os
 
 from qtrigger.events import (
     InvocationFinished,
@@ -15,11 +16,13 @@ from qtrigger.events import (
     MessageHandedBack,
     MessagePoisoned,
     RenewalFailed,
+    RetryPending,
     SettlementFailed,
+    StillRunning,
     UserLog,
 )
 from qtrigger.telemetry.line import Line, line_of, sentence
-from qtrigger.telemetry.outcomes import describe_outcome
+from qtrigger.telemetry.outcomes import describe_outcome, describe_retry, duration_text
 
 DEBUG, INFO, WARNING, ERROR = logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR
 
@@ -42,6 +45,21 @@ def _(event: InvocationStarted) -> Line:
 
 
 @line_of.register
+def _(event: StillRunning) -> Line:
+    usual = f", {duration_text(event.usual_s)} at most before" if event.usual_s else ""
+    return Line(
+        event="invocation.running",
+        level=WARNING,
+        tag="running",
+        function=event.function,
+        message_id=event.message_id,
+        text=f"still running, {duration_text(event.for_s)}{usual}  hint: kill -USR1 {os.getpid()} "
+        "writes where every thread of the workers stands",
+        fields={"queue": event.queue, "invocation_id": event.invocation_id},
+    )
+
+
+@line_of.register
 def _(event: InvocationFinished) -> Line:
     described = describe_outcome(event)
     return Line(
@@ -60,6 +78,32 @@ def _(event: InvocationFinished) -> Line:
             "disposition": event.disposition,
             "duration_ms": round(event.duration_s * 1000, 3),
             "waited_ms": round(event.waited_s * 1000, 3),
+            **({"retries": event.retries} if event.retries else {}),
+            **described.error_fields,
+        },
+    )
+
+
+@line_of.register
+def _(event: RetryPending) -> Line:
+    described = describe_retry(event)
+    return Line(
+        event="invocation.retrying",
+        level=described.level,
+        tag=described.tag,
+        function=event.function,
+        message_id=event.message_id,
+        text=described.text,
+        details=described.details,
+        fields={
+            "queue": event.queue,
+            "invocation_id": event.invocation_id,
+            "dequeue_count": event.dequeue_count,
+            "outcome": described.outcome,
+            "retry": event.retry,
+            "max_retries": event.max_retries,
+            "after_ms": round(event.after_s * 1000, 3),
+            "duration_ms": round(event.duration_s * 1000, 3),
             **described.error_fields,
         },
     )
@@ -118,7 +162,8 @@ def _(event: RenewalFailed) -> Line:
     hint = " The message will be run again when its lease ends." if event.refused else ""
     return Line(
         event="lease.not_renewed",
-        level=ERROR if event.refused else WARNING,
+        # That a right is missing was told as the listener's, once.
+        level=DEBUG if event.refused else WARNING,
         tag="LEASE",
         function=event.function,
         message_id=event.message_id,
@@ -144,7 +189,8 @@ def _(event: LeaseEnded) -> Line:
 def _(event: SettlementFailed) -> Line:
     return Line(
         event="settlement.failed",
-        level=ERROR,
+        # That a right is missing was told as the listener's, once.
+        level=DEBUG if event.refused else ERROR,
         tag="SETTLE",
         function=event.function,
         message_id=event.message_id,
@@ -161,6 +207,10 @@ def _(event: UserLog) -> Line:
         function=event.function,
         message_id=event.message_id,
         text=event.message,
-        fields={"logger": event.logger, "invocation_id": event.invocation_id},
+        fields={
+            "logger": event.logger,
+            "invocation_id": event.invocation_id,
+            **({"extra": event.extra} if event.extra else {}),
+        },
         details=event.error.traceback if event.error else "",
     )

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from qtrigger.errors import QueueUnavailable
-from qtrigger.events import InvocationFinished, MessageHandedBack
+from qtrigger.errors import AccessDenied, QueueUnavailable
+from qtrigger.events import InvocationFinished, MessageHandedBack, SettlementFailed
 from qtrigger.invocation import Outcome, Succeeded, TriggerMessage
 from tests.unit.harness import PLAIN, Bench, fail
 
@@ -155,3 +155,19 @@ async def test_handing_back_has_an_end_when_the_service_hangs() -> None:
 
     assert bench.clock.monotonic() == pytest.approx(3.0)
     assert bench.listener.stranded == 1
+
+
+async def test_a_message_that_comes_while_stopping_and_cannot_be_released_is_told() -> None:
+    bench = Bench()
+    bench.service.slow("receive", 3.0)
+    denied = AccessDenied("may not update", status=403, code="AuthorizationPermissionMismatch")
+    bench.service.fail("update", denied, times=None)
+    await bench.start("a")
+    await bench.clock.advance(1.0)
+
+    await bench.stop()
+
+    assert (bench.bodies, bench.left()) == ([], ["a"])
+    assert bench.probe.of(MessageHandedBack) == []
+    (told,) = bench.probe.of(SettlementFailed)
+    assert (told.disposition, told.refused) == ("released", True)

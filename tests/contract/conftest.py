@@ -2,24 +2,57 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
+from functools import partial
+from urllib.parse import urlsplit
 
 import pytest
+import uvloop
 
 from qtrigger.clock import SystemClock
 from qtrigger.queues.account import Credential, emulator_account
+from qtrigger.queues.aiohttp_transport import AiohttpTransport
 from qtrigger.queues.azurite_process import AzuriteProcess
 from qtrigger.queues.client import QueueClient, QueueService
 from qtrigger.queues.emulator.server import BuiltinEmulator
+from qtrigger.queues.httptools_transport import HttptoolsTransport
 from qtrigger.queues.memory import MemoryQueueService
 from qtrigger.queues.rest import RestQueueService
+from tests.contract.sockets import QueueAt, Way, queue_by
 
 CLOCK = SystemClock()
 
 _numbers = itertools.count()
+
+WAYS: dict[str, Way] = {"httptools": HttptoolsTransport, "aiohttp": AiohttpTransport}
+LOOPS: Mapping[str, Callable[[], asyncio.AbstractEventLoop]] = {
+    "asyncio": asyncio.SelectorEventLoop,
+    "uvloop": uvloop.new_event_loop,
+}
+
+
+def pytest_asyncio_loop_factories(
+    item: pytest.Item,
+) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """What is close to the sockets runs on each loop that a host may run on."""
+    close = item.path.name in ("test_transport.py", "test_one_try.py")
+    return LOOPS if close else {"asyncio": LOOPS["asyncio"]}
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest) -> Way:
+    """Each way of HTTP."""
+    return WAYS[request.param]
+
+
+@pytest.fixture
+def queue_at(way: Way) -> QueueAt:
+    """Makes clients of the queue `orders` at an address, by each way of HTTP."""
+    return partial(queue_by, way)
 
 
 @pytest.fixture
@@ -28,7 +61,7 @@ def queue_name() -> str:
     return f"t{next(_numbers)}-{uuid.uuid4().hex[:8]}"
 
 
-@pytest.fixture(params=["memory", "built-in", "azurite"])
+@pytest.fixture(params=["memory", "built-in", "built-in by aiohttp", "azurite"])
 def kind(request: pytest.FixtureRequest) -> str | AzuriteProcess:
     """Which implementation; Azurite is started by the first test that wants it."""
     if request.param == "azurite":
@@ -46,6 +79,11 @@ async def service(kind: str | AzuriteProcess) -> AsyncIterator[QueueService]:
         made = RestQueueService(emulator_account(kind.port), CLOCK)
     elif kind == "built-in":
         made = RestQueueService(emulator_account(await emulator.start(0)), CLOCK)
+    elif kind == "built-in by aiohttp":
+        account = emulator_account(await emulator.start(0))
+        parts = urlsplit(account.endpoint)
+        by = AiohttpTransport(f"{parts.scheme}://{parts.netloc}")
+        made = RestQueueService(account, CLOCK, transport=by)
     else:
         made = MemoryQueueService(CLOCK)
     yield made

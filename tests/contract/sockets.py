@@ -5,13 +5,18 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from urllib.parse import urlsplit
 
 from qtrigger.clock import SystemClock
 from qtrigger.queues.account import EMULATOR_KEY, Account, SharedKey
 from qtrigger.queues.rest import RestQueueClient, RestQueueService
+from qtrigger.queues.transport import Transport
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+Way = Callable[[str], Transport]
+QueueAt = Callable[..., AbstractAsyncContextManager[RestQueueClient]]
 
 HEAD = b"HTTP/1.1 200 OK\r\nx-ms-version: 2021-12-02\r\nContent-Type: application/xml\r\n"
 EMPTY = b"<QueueMessagesList/>"
@@ -37,12 +42,15 @@ async def listening(serve: Serve, tls: ssl.SSLContext | None = None) -> AsyncIte
 
 
 @asynccontextmanager
-async def queue_at(endpoint: str, timeout_s: float = 5.0) -> AsyncIterator[RestQueueClient]:
-    """A client of the queue `orders` at `endpoint`."""
+async def queue_by(
+    way: Way, endpoint: str, timeout_s: float = 5.0
+) -> AsyncIterator[RestQueueClient]:
+    """A client of the queue `orders` at `endpoint`, by that way of HTTP."""
     account = Account(
         name="acme", endpoint=endpoint, credential=SharedKey(account="acme", key=EMULATOR_KEY)
     )
-    service = RestQueueService(account, SystemClock(), timeout_s=timeout_s)
+    transport = way("{0.scheme}://{0.netloc}".format(urlsplit(endpoint)))
+    service = RestQueueService(account, SystemClock(), timeout_s=timeout_s, transport=transport)
     try:
         yield service.queue("orders")
     finally:

@@ -11,7 +11,7 @@ import pytest
 
 from qtrigger.errors import QueueUnavailable
 from qtrigger.queues.rest import RestQueueClient
-from tests.contract.sockets import EMPTY, HEAD, listening, queue_at, read_request
+from tests.contract.sockets import EMPTY, HEAD, QueueAt, listening, read_request
 
 Verb = Callable[[RestQueueClient], Awaitable[object]]
 
@@ -28,7 +28,9 @@ VERBS: dict[str, Verb] = {
 
 @pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
 @pytest.mark.parametrize("reset", [False, True], ids=["closed", "reset"])
-async def test_a_kept_connection_that_dies_is_not_tried_again(verb: Verb, reset: bool) -> None:
+async def test_a_kept_connection_that_dies_is_not_tried_again(
+    queue_at: QueueAt, verb: Verb, reset: bool
+) -> None:
     requests = 0
 
     async def dying(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -17,10 +17,10 @@ from qtrigger.queues.aiohttp_transport import AiohttpTransport
 from qtrigger.queues.transport import MAX_ANSWER_BYTES, NoAnswer, Silence
 from qtrigger.testing.clock import settle
 from tests.contract.certificates import write_certificate
-from tests.contract.sockets import EMPTY, HEAD, chunked, listening, queue_at, read_request
+from tests.contract.sockets import EMPTY, HEAD, QueueAt, Way, chunked, listening, read_request
 
 
-async def test_nothing_listens() -> None:
+async def test_nothing_listens(queue_at: QueueAt) -> None:
     async with listening(read_request) as port:  # type: ignore[arg-type]  # only for a free port
         pass
     async with queue_at(f"http://127.0.0.1:{port}/acme") as queue:
@@ -28,13 +28,13 @@ async def test_nothing_listens() -> None:
             await queue.receive(1, 30)
 
 
-async def test_an_unknown_host() -> None:
+async def test_an_unknown_host(queue_at: QueueAt) -> None:
     async with queue_at("http://acme.queue.invalid") as queue:
         with pytest.raises(QueueUnavailable, match="is it spelt right"):
             await queue.receive(1, 30)
 
 
-async def test_a_server_that_never_answers_is_left_at_the_deadline() -> None:
+async def test_a_server_that_never_answers_is_left_at_the_deadline(queue_at: QueueAt) -> None:
     async def silent(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
         await reader.read()
 
@@ -46,7 +46,7 @@ async def test_a_server_that_never_answers_is_left_at_the_deadline() -> None:
             await queue.receive(1, 30)
 
 
-async def test_a_server_that_dribbles_is_left_at_the_deadline_too() -> None:
+async def test_a_server_that_dribbles_is_left_at_the_deadline_too(queue_at: QueueAt) -> None:
     async def dribbling(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_request(reader)
         writer.write(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
@@ -66,7 +66,7 @@ async def test_a_server_that_dribbles_is_left_at_the_deadline_too() -> None:
 @pytest.mark.parametrize(
     "cut", [b"", b"HTTP/1.1 200 OK\r\n", HEAD + b"Content-Length: 99\r\n\r\n<Queue", b"SSH-2.0\r\n"]
 )
-async def test_a_broken_off_answer(cut: bytes) -> None:
+async def test_a_broken_off_answer(queue_at: QueueAt, cut: bytes) -> None:
     async def cutting(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_request(reader)
         writer.write(cut)
@@ -76,7 +76,7 @@ async def test_a_broken_off_answer(cut: bytes) -> None:
             await queue.receive(1, 30)
 
 
-async def test_an_answer_without_end_is_bounded() -> None:
+async def test_an_answer_without_end_is_bounded(queue_at: QueueAt) -> None:
     async def flooding(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_request(reader)
         writer.write(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
@@ -89,7 +89,7 @@ async def test_an_answer_without_end_is_bounded() -> None:
             await queue.receive(1, 30)
 
 
-async def test_a_chunked_answer_is_read_in_full_and_the_connection_kept() -> None:
+async def test_a_chunked_answer_is_read_in_full_and_the_connection_kept(queue_at: QueueAt) -> None:
     connections = 0
 
     async def keeping(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -107,7 +107,7 @@ async def test_a_chunked_answer_is_read_in_full_and_the_connection_kept() -> Non
     assert connections == 1
 
 
-async def test_redirects_are_not_followed() -> None:
+async def test_redirects_are_not_followed(queue_at: QueueAt) -> None:
     async def redirecting(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_request(reader)
         writer.write(
@@ -119,7 +119,7 @@ async def test_redirects_are_not_followed() -> None:
             await queue.receive(1, 30)
 
 
-async def test_a_signature_and_path_go_out_as_they_were_signed() -> None:
+async def test_a_signature_and_path_go_out_as_they_were_signed(queue_at: QueueAt) -> None:
     seen: list[bytes] = []
 
     async def noting(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -153,7 +153,9 @@ async def answering(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) 
     writer.write(HEAD + b"Content-Length: %d\r\n\r\n%s" % (len(EMPTY), EMPTY))
 
 
-async def test_a_certificate_of_an_unknown_authority_names_the_cure(certificate: Path) -> None:
+async def test_a_certificate_of_an_unknown_authority_names_the_cure(
+    queue_at: QueueAt, certificate: Path
+) -> None:
     async with (
         listening(answering, tls_with(certificate)) as port,
         queue_at(f"https://localhost:{port}/acme") as queue,
@@ -164,7 +166,7 @@ async def test_a_certificate_of_an_unknown_authority_names_the_cure(certificate:
 
 @pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"])
 async def test_the_cure_works(
-    certificate: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+    queue_at: QueueAt, certificate: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
     monkeypatch.setenv(variable, str(certificate))
     async with (
@@ -174,7 +176,7 @@ async def test_the_cure_works(
         assert list(await queue.receive(1, 30)) == []
 
 
-async def test_a_server_without_tls_is_called_so() -> None:
+async def test_a_server_without_tls_is_called_so(queue_at: QueueAt) -> None:
     async def plain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(100)
         writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
@@ -184,14 +186,16 @@ async def test_a_server_without_tls_is_called_so() -> None:
             await queue.receive(1, 30)
 
 
-async def test_no_printed_chain_of_errors_shows_the_signature() -> None:
+async def test_no_printed_chain_of_errors_shows_the_signature(
+    way: Way,
+) -> None:
     async def babbling(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_request(reader)
         writer.write(b"SSH-2.0\r\n")
 
     signature = uuid.uuid4().hex  # not to be found in the printed lines of this test itself
     async with listening(babbling) as port:
-        transport = AiohttpTransport(f"http://127.0.0.1:{port}")
+        transport = way(f"http://127.0.0.1:{port}")
         with pytest.raises(NoAnswer) as failure:
             await transport.request("GET", f"/orders?sig={signature}", {}, b"")
         await transport.close()
@@ -240,7 +244,7 @@ async def test_a_proxy_gets_the_whole_address() -> None:
     [b"", HEAD + b"Content-Length: 99\r\n\r\n<Queue"],
     ids=["before the answer", "within the answer"],
 )
-async def test_a_verb_can_be_left_at_any_moment(beginning: bytes) -> None:
+async def test_a_verb_can_be_left_at_any_moment(queue_at: QueueAt, beginning: bytes) -> None:
     reached, left = asyncio.Event(), asyncio.Event()
     reports: list[object] = []
 

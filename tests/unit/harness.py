@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import TypeVar
@@ -25,6 +26,7 @@ from qtrigger.project.model import (
     QueueOptions,
     QueueOutput,
     QueueTrigger,
+    RetryPolicy,
 )
 from qtrigger.queues.account import Account, Sas
 from qtrigger.queues.memory import MemoryQueueService
@@ -95,17 +97,21 @@ class Bench:
         outputs: tuple[QueueOutput, ...] = (),
         random: Random | None = None,
         beside: Bench | None = None,
+        retry: RetryPolicy | None = None,
     ) -> None:
         self.clock: ManualClock = beside.clock if beside else ManualClock()
         self.service: RecordingService = beside.service if beside else RecordingService(self.clock)
         self.probe = Probe()
         self.body = body
         self.bodies: list[bytes] = []
+        self.invocations: list[Invocation] = []
         self.most_at_once = 0
         self._at_once = 0
         self.name = queue
         self.queue = self.service.queue(queue)
-        self.function = definition("charge", queue, options=options, outputs=outputs)
+        self.function = replace(
+            definition("charge", queue, options=options, outputs=outputs), retry=retry
+        )
         self.assembly = Assembly(
             HostConfig(lease_s=lease_s),
             services=QueueServices(lambda _account: self.service),
@@ -143,6 +149,7 @@ class Bench:
         began = self.clock.monotonic()
         self._at_once += 1
         self.most_at_once = max(self.most_at_once, self._at_once)
+        self.invocations.append(invocation)
         message = invocation.messages[0]
         self.bodies.append(message.body)
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import os
 import typing
 
 import pytest
@@ -17,9 +18,18 @@ from qtrigger.events import (
     InvocationFinished,
     MessagePoisoned,
     QueueStateChanged,
+    StillRunning,
     UserLog,
 )
-from qtrigger.invocation import ErrorDetail, Failed, Outcome, Succeeded, TimedOut, WorkerLost
+from qtrigger.invocation import (
+    ErrorDetail,
+    Failed,
+    Interrupted,
+    Outcome,
+    Succeeded,
+    TimedOut,
+    WorkerLost,
+)
 from qtrigger.telemetry.console import ConsoleSink
 from qtrigger.telemetry.json_lines import JsonSink
 from qtrigger.telemetry.lines import line_of
@@ -78,6 +88,31 @@ def test_a_success_is_one_short_line() -> None:
     assert text.count("\n") == 1
 
 
+def test_a_run_that_goes_on_says_for_how_long_and_how_to_see_where() -> None:
+    event = StillRunning(
+        function="charge", queue="q", invocation_id="i", message_id="m", for_s=62.0, usual_s=2.0
+    )
+
+    assert "still running, 1 min 2 s, 2 s at most before" in text_of(event)
+    assert f"kill -USR1 {os.getpid()}" in text_of(event)
+
+
+def test_the_end_of_a_worker_with_several_runs_says_that_the_try_is_not_counted() -> None:
+    lost = WorkerLost(how="signal 9 (often: out of memory)", alone=False)
+
+    text = text_of(finished(lost, "released"))
+
+    assert "its worker process was killed by signal 9 (often: out of memory)" in text
+    assert "with others running there; this try is not counted" in text
+
+
+@pytest.mark.parametrize(
+    ("by", "words"), [("stop", "our stop"), ("neighbour", "another run"), ("load", "cannot load")]
+)
+def test_an_interruption_says_by_what(by: str, words: str) -> None:
+    assert words in text_of(finished(Interrupted(by=by), "released"))
+
+
 @pytest.mark.parametrize(
     ("event", "words"),
     [
@@ -91,7 +126,7 @@ def test_a_success_is_one_short_line() -> None:
         (finished(TimedOut(after_s=120.0), "retried"), "timed out after 2 min (functionTimeout)"),
         (
             finished(WorkerLost(how="exit code 3", alone=True), "retried"),
-            "its worker process ended: exit code 3",
+            "its worker process ended with exit code 3",
         ),
     ],
 )

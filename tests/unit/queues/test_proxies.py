@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from qtrigger.queues.aiohttp_transport import proxy_for
+from qtrigger.queues.reach import proxy_for
 
 AZURE = "https://acme.queue.core.windows.net"
 

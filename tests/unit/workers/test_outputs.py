@@ -11,8 +11,8 @@ from typing import Any
 import azure.functions as func
 import pytest
 
+from qtrigger.workers.python.annotations import GENERIC, QUEUE
 from qtrigger.workers.python.outputs import Item, OutputError, items_of
-from qtrigger.workers.python.signature import GENERIC, QUEUE
 
 
 @dataclasses.dataclass
@@ -172,6 +172,8 @@ def test_azure_mode_refuses_what_the_reference_refuses(
         ({"k": object()}, "JSON"),
         ([{"k": {1}}], "item 0 .*JSON"),
         (Order, "type type"),
+        ("\ud83d", "UTF-8"),
+        (["a", "\ud83d"], "item 1 .*UTF-8"),
     ],
 )
 def test_exact_mode_names_what_it_cannot_write(value: Any, text: str) -> None:
