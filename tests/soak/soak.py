@@ -233,11 +233,20 @@ def sample_of(pid: int, messages: int) -> Sample | None:
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
         status = dict(line.split(":", 1) for line in lines if ":" in line)
-        files = len(list(Path(f"/proc/{pid}/fd").iterdir()))
+        opened = [_opened(path) for path in Path(f"/proc/{pid}/fd").iterdir()]
         rss_mb = int(status["VmRSS"].split()[0]) / 1024
     except (OSError, KeyError):
         return None
-    return Sample(messages, rss_mb, files, int(status["Threads"]))
+    sockets = sum(what.startswith("socket:") for what in opened)
+    return Sample(messages, rss_mb, len(opened) - sockets, sockets, int(status["Threads"]))
+
+
+def _opened(path: Path) -> str:
+    """What a file descriptor stands for; "" when it was closed meanwhile."""
+    try:
+        return str(path.readlink())
+    except OSError:
+        return ""
 
 
 async def run(
