@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from tests.chaos.project import ALWAYS_FAILS, GOING_S, Run
 
 # From a function's end to its message's deletion, on a busy machine and with no fault in the way.
-SETTLING_S = 2.0
+SETTLING_S = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Account:
     lost: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     twice: Counter[str] = field(default_factory=Counter)
-    unexplained: list[str] = field(default_factory=list)
+    unexplained: list[Run] = field(default_factory=list)
     longest_hidden_s: float = 0.0
     hidden_limit_s: float = 0.0
     odd_exits: list[int] = field(default_factory=list)
@@ -78,7 +78,10 @@ class Account:
             "processed again",
             counted(again, "times; of these"),
             *(counted(count, f"  {why}") for why, count in sorted(self.twice.items())),
-            counted(len(self.unexplained), f"  for no known reason {_some(self.unexplained)}"),
+            counted(
+                len(self.unexplained),
+                f"  for no known reason {_some([_spelt(run) for run in self.unexplained])}",
+            ),
             "what else must be in order",
             f"{self.longest_hidden_s:>9.1f} s  {hidden}",
             counted(len(self.odd_exits), f"hosts that ended oddly {self.odd_exits or ''}"),
@@ -124,7 +127,7 @@ def settle_account(
             if why:
                 account.twice[why] += 1
             else:
-                account.unexplained.append(text)
+                account.unexplained.append(run)
     return account
 
 
@@ -154,3 +157,9 @@ def _why_again(
 
 def _some(texts: Sequence[str]) -> str:
     return " ".join(texts[:5]) + (" …" if len(texts) > 5 else "")
+
+
+def _spelt(run: Run) -> str:
+    """A run as it can be looked for in the hosts' logs."""
+    when = f"{run.began:.1f} to {run.ended:.1f}"
+    return f"({run.text} by worker {run.worker} of host {run.host}, {when})"
