@@ -52,6 +52,9 @@ class Lease:
     ) -> None:
         self.message = message
         self.expires_at = received_at + _whole(lease_s)
+        # By the service's clock alone: ours may be off by more than a message lives.
+        life_s = (message.expires - message.next_visible).total_seconds()
+        self._dies_at = self.expires_at + life_s
         self.lost_because = ""
         self._queue = queue
         self._receipt = message.pop_receipt
@@ -92,10 +95,11 @@ class Lease:
     async def release(self, after_s: float, text: str | None = None) -> None:
         """Let the message be seen again in `after_s` seconds, with another text if one is given.
 
-        Raises the `QueueError` family; may be called again.
+        Sooner where it does not live so long. Raises the `QueueError` family; may be called again.
         """
         await self._stop_renewing()
-        release = self._queue.update(self.message.id, self._receipt, after_s, text)
+        hidden_s = max(self._within_life(after_s), 0.0)
+        release = self._queue.update(self.message.id, self._receipt, hidden_s, text)
         receipt = await self._in_time(release, "release the message")
         self._receipt = receipt.pop_receipt
         self.settled = True
@@ -119,8 +123,11 @@ class Lease:
 
     async def _renew(self, watcher: LeaseWatcher) -> None:
         asked_at = self._clock.monotonic()
+        lease_s = self._within_life(self._lease_s)
+        if lease_s < 1.0:
+            return  # the message ends before anybody else could see it
         try:
-            renewal = self._queue.update(self.message.id, self._receipt, self._lease_s)
+            renewal = self._queue.update(self.message.id, self._receipt, lease_s)
             receipt = await self._in_time(renewal, "renew the lease")
         except (LeaseLostError, QueueMissing) as error:
             self.lost_because = str(error)
@@ -133,9 +140,17 @@ class Lease:
             watcher.not_renewed(self.message, error)
             return
         self._receipt = receipt.pop_receipt
-        self.expires_at = asked_at + self._lease_s
+        self.expires_at = asked_at + lease_s
         self._schedule(self._pacing.next(renewed=True), watcher)
-        watcher.renewed(self.message, self._lease_s)
+        watcher.renewed(self.message, lease_s)
+
+    def _within_life(self, hidden_s: float) -> float:
+        """So long, or to the end of the message's time to live, which no visibility may pass.
+
+        A second less, as the service counts in whole ones and its clock goes on meanwhile.
+        Source: Update Message in the service's REST reference.
+        """
+        return min(hidden_s, _whole(self._dies_at - self._clock.monotonic() - 1.0))
 
     async def _in_time(self, request: Awaitable[T], words: str) -> T:
         """Await a request; one that hangs must leave time for another before the lease ends."""
@@ -156,6 +171,6 @@ class Lease:
             await asyncio.wait([self._renewal])
 
 
-def _whole(lease_s: float) -> float:
-    """The lease as the service keeps it: it knows whole seconds only, and cuts the rest."""
-    return float(int(lease_s))
+def _whole(seconds: float) -> float:
+    """A time as the service keeps it: it knows whole seconds only, and cuts the rest."""
+    return float(int(seconds))
