@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from qtrigger.cli import projects, wiring
+from qtrigger.cli import loop, projects, wiring
 from qtrigger.cli.emulation import Choice, LocalEmulator
 from qtrigger.cli.several import SeveralValues
 from qtrigger.clock import SystemClock
@@ -113,9 +113,7 @@ def start(project: str | None, log_format: str, log_level: str, **flags: Any) ->
     options = StartOptions(root=wiring.find_root(project), **flags)
     tally = Tally()
     with wiring.open_sink(wiring.choose_format(log_format, options.environment), log_level) as sink:
-        import uvloop
-
-        return uvloop.run(_run(options, FanOut(tally, sink), tally))
+        return loop.run(_run(options, FanOut(tally, sink), tally))
 
 
 async def _run(options: StartOptions, sink: EventSink, tally: Tally) -> ExitCode:
