@@ -150,7 +150,7 @@ class HostStarter:
 
     async def start(self) -> Host:
         """Return a host that polls. Raises ProjectError when no function can run."""
-        options = self._options
+        options, began_at = self._options, self._clock.monotonic()
         loaded = await projects.load(
             options.root,
             os.environ,
@@ -160,11 +160,11 @@ class HostStarter:
             sink=self._sink,
         )
         try:
-            return await self._start(loaded)
+            return await self._start(loaded, began_at)
         finally:
             await loaded.close()
 
-    async def _start(self, loaded: projects.LoadedProject) -> Host:
+    async def _start(self, loaded: projects.LoadedProject, began_at: float) -> Host:
         options, project = self._options, loaded.project
         wiring.tell_findings(project.problems, self._sink)
         wiring.check_runnable(project)
@@ -180,7 +180,7 @@ class HostStarter:
             sink=self._sink,
             random=Random(),  # noqa: S311  # spreads polls, guards nothing
         )
-        await host.start(workers=count, interpreter=interpreter.why)
+        await host.start(workers=count, interpreter=interpreter.why, began_at=began_at)
         if not host.listeners:
             await host.stop("nothing to run", up_to_s=0.0, at_once=asyncio.Event())
             raise ProjectError("no function could be loaded. Mend the findings above.")
