@@ -191,6 +191,14 @@ async def test_what_comes_unasked_ends_the_connection_and_is_no_answer_to_the_ne
         assert made == 2
 
 
+async def test_what_http_cannot_carry_is_no_answer_and_is_not_shown() -> None:
+    async with transport_to(Server().serve) as transport:
+        with pytest.raises(NoAnswer, match="cannot carry") as failure:
+            await transport.request("GET", "/orders?sig=secret\u20ac", {}, b"")
+
+    assert "secret" not in str(failure.value)
+
+
 async def test_headers_without_end_are_bounded() -> None:
     async def flooding(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_request(reader)
