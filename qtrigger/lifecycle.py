@@ -22,6 +22,7 @@ from qtrigger.invocation import (
     Interrupted,
     Invocation,
     LeaseLost,
+    Outcome,
     Rejected,
     TimedOut,
     TriggerMessage,
@@ -193,11 +194,9 @@ class MessageLifecycle:
         outcome = LeaseLost() if lost else ended.outcome
         policy = self._policy_of(lease.message)
         disposition = decide(outcome, lease.message.dequeue_count, policy)
-        if not isinstance(disposition, Ack):
-            self._tries.add(lease.message.id, invocation.id, outcome)
-        else:
+        if isinstance(disposition, Ack):
             self._usual.succeeded(ended.duration_s)
-        settled = await self._settle(lease, disposition)
+        settled = await self._settle_run(lease, invocation.id, outcome, disposition)
         self._reports.finished(
             invocation,
             lease.message,
@@ -223,6 +222,19 @@ class MessageLifecycle:
         if isinstance(outcome, Interrupted | TimedOut | WorkerLost) and not lease.lost:
             # The message did not choose its pause; the back-off may be far into its waits.
             self._settlement.hasten(self._queue)
+
+    async def _settle_run(
+        self, lease: Lease, invocation_id: str, outcome: Outcome, disposition: Disposition
+    ) -> Settled:
+        """Settle after a run, and remember the try of a message that comes back."""
+        deletes = isinstance(disposition, Ack)
+        if not deletes:
+            # Before it is released: it may be received again at once.
+            self._tries.add(lease.message.id, invocation_id, outcome)
+        settled = await self._settle(lease, disposition)
+        if deletes and settled.error is not None:
+            self._tries.add(lease.message.id, invocation_id, outcome)
+        return settled
 
     async def _settle(self, lease: Lease, disposition: Disposition) -> Settled:
         settled = await self._settlement.carry_out(disposition, lease)

@@ -224,3 +224,18 @@ async def test_a_limit_of_one_try_is_one_run() -> None:
     assert isinstance(run.outcome, Failed)
     assert "try 1/1, last try" in line_of(run).text
     await bench.stop()
+
+
+async def test_a_run_that_succeeded_and_could_not_be_deleted_has_left_its_result() -> None:
+    bench = Bench(options=ONCE)
+    bench.service.fail("delete", QueueUnavailable("no"), times=None, queue="orders")
+    await bench.start("a")
+    await bench.clock.advance(600.0)
+    bench.service.mend()
+
+    await bench.clock.advance(120.0)
+
+    assert bench.bodies == [b"a"]
+    (told,) = bench.probe.of(MessagePoisoned)
+    assert told.detail.startswith("its 1 tries are used up")
+    await bench.stop()
