@@ -67,7 +67,15 @@ def _told(error: Any) -> str:
     texts = []
     for complaint in complaints[:MAX_TOLD]:
         where = "".join(step_text(step) for step in complaint["loc"]).lstrip(".")
-        text = str(complaint["msg"])[:MAX_TEXT]
+        text = _words(complaint)[:MAX_TEXT]
         texts.append(f"{where}: {text}" if where else text)
     left = len(complaints) - MAX_TOLD
     return "; ".join(texts) + (f"; and {left} more" if left > 0 else "")
+
+
+def _words(complaint: Any) -> str:
+    """Pydantic's own, but for the one kind of complaint that holds the value."""
+    if complaint["type"] == "union_tag_invalid":
+        known = complaint["ctx"]
+        return f"the value of {known['discriminator']} is none of {known['expected_tags']}"
+    return str(complaint["msg"])

@@ -326,3 +326,26 @@ def test_a_type_that_json_has_no_value_for_is_refused_before_any_message(
 )
 def test_other_annotations_do_not_mean_json(kind: Any) -> None:
     assert body_reader(kind, "msg") is None
+
+
+class Card(pydantic.BaseModel):
+    kind: Literal["card"]
+
+
+class Bill(pydantic.BaseModel):
+    kind: Literal["bill"]
+
+
+class Paid(pydantic.BaseModel):
+    by: Annotated[Union[Card, Bill], pydantic.Field(discriminator="kind")]
+
+
+def test_a_tag_that_no_model_has_is_not_shown() -> None:
+    read = body_reader(Paid, "msg")
+    assert read is not None
+
+    with pytest.raises(InputError) as unfit:
+        read(b'{"by": {"kind": "4111-1111"}}')
+
+    assert "4111" not in str(unfit.value)
+    assert str(unfit.value).endswith("by: the value of 'kind' is none of 'card', 'bill'")
