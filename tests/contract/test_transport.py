@@ -14,7 +14,8 @@ import pytest
 from qtrigger.clock import SystemClock
 from qtrigger.errors import QueueUnavailable
 from qtrigger.queues.aiohttp_transport import AiohttpTransport
-from qtrigger.queues.transport import MAX_ANSWER_BYTES, NoAnswer, Silence
+from qtrigger.queues.httptools_transport import HttptoolsTransport
+from qtrigger.queues.transport import MAX_ANSWER_BYTES, MAX_CONNECTIONS, NoAnswer, Silence
 from qtrigger.testing.clock import settle
 from tests.contract.certificates import write_certificate
 from tests.contract.sockets import EMPTY, HEAD, QueueAt, Way, chunked, listening, read_request
@@ -275,3 +276,45 @@ async def test_a_verb_can_be_left_at_any_moment(queue_at: QueueAt, beginning: by
     gc.collect()
 
     assert reports == []
+
+
+async def test_a_turn_that_is_not_taken_goes_to_the_next_in_line() -> None:
+    """One that waits for room is cancelled at the very moment when its turn has come."""
+    answers = asyncio.Semaphore(0)
+    asked = 0
+    full, one_more = asyncio.Event(), asyncio.Event()
+
+    async def holding(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal asked
+        while await read_request(reader):
+            asked += 1
+            if asked == MAX_CONNECTIONS:
+                full.set()
+            if asked > MAX_CONNECTIONS:
+                one_more.set()
+            await answers.acquire()
+            writer.write(HEAD + b"Content-Length: 0\r\n\r\n")
+
+    async with listening(holding) as port:
+        transport = HttptoolsTransport(f"http://127.0.0.1:{port}")
+        in_line: list[asyncio.Task[None]] = []
+
+        async def ask(*, then_cancel: bool) -> None:
+            await transport.request("GET", "/", {}, b"")
+            if then_cancel:
+                in_line[0].cancel()
+
+        busy = [asyncio.create_task(ask(then_cancel=True)) for _ in range(MAX_CONNECTIONS)]
+        async with asyncio.timeout(10):
+            await full.wait()
+            in_line += [asyncio.create_task(ask(then_cancel=False)) for _ in range(2)]
+            await settle()
+            answers.release()
+
+            await one_more.wait()
+        await asyncio.wait(in_line[:1])
+        assert in_line[0].cancelled()
+        for task in [*busy, *in_line]:
+            task.cancel()
+        await asyncio.gather(*busy, *in_line, return_exceptions=True)
+        await transport.close()
