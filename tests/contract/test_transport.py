@@ -77,6 +77,20 @@ async def test_a_broken_off_answer(queue_at: QueueAt, cut: bytes) -> None:
             await queue.receive(1, 30)
 
 
+async def test_an_answer_that_changes_the_protocol_is_none_and_no_defect(queue_at: QueueAt) -> None:
+    async def changing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        writer.write(b"HTTP/1.1 101 Switching Protocols\r\n")
+        writer.write(b"Connection: Upgrade\r\nUpgrade: other\r\n\r\n")
+
+    defects: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, what: defects.append(what))
+    async with listening(changing) as port, queue_at(f"http://127.0.0.1:{port}/acme") as queue:
+        with pytest.raises(QueueUnavailable):
+            await queue.receive(1, 30)
+    assert defects == []
+
+
 async def test_an_answer_without_end_is_bounded(queue_at: QueueAt) -> None:
     async def flooding(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_request(reader)
