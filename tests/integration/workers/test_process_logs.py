@@ -457,7 +457,8 @@ SAYS = """
             log.log(level, "at %d", level)
         log.info("with fields", extra={
             "order": 7, "total": 1.5, "paid": True, "note": "a b", "nothing": None,
-            "lines": [1, {"deep": 2}], "odd": Odd(), "huge": float("inf"), "half": "\\ud83d", "\\ud83d": "named by half",
+            "lines": [1, {"deep": 2}], "odd": Odd(), "huge": float("inf"), "half": "\\ud83d",
+            "\\ud83d": "named by half",
         })
         warnings.warn("careful")
         try:
