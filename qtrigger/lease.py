@@ -19,6 +19,9 @@ from qtrigger.queues.client import QueueClient, QueueMessage
 
 T = TypeVar("T")
 
+# The service's times are whole seconds, and a request takes a while to get there.
+LIFE_SLACK_S = 2.0
+
 
 class LeaseWatcher(Protocol):
     """Who wants to hear how a lease goes."""
@@ -39,6 +42,9 @@ class Lease:
     `expires_at` is the moment, on the monotonic clock, until which the message is surely hidden
     from others: counted from before the request, so it is never too late. `settled` says that
     the service has taken a delete or a release; `loss` is set once `lost` is true.
+
+    The service refuses to hide a message beyond its expiry, other than by a receive; so the last
+    renewal is for what is left of its life.
     """
 
     def __init__(
@@ -52,6 +58,9 @@ class Lease:
     ) -> None:
         self.message = message
         self.expires_at = received_at + _whole(lease_s)
+        # From the service's own times alone: our clock may be wrong by hours.
+        after_lease = message.expires - message.next_visible
+        self._ends_at = self.expires_at + after_lease.total_seconds() - LIFE_SLACK_S
         self.lost_because = ""
         self._queue = queue
         self._receipt = message.pop_receipt
@@ -78,6 +87,11 @@ class Lease:
     def _left_s(self) -> float:
         return self.expires_at - self._clock.monotonic()
 
+    @property
+    def _life_s(self) -> float:
+        """How long the message may surely be hidden from now on."""
+        return max(float(int(self._ends_at - self._clock.monotonic())), 0.0)
+
     def keep(self, watcher: LeaseWatcher) -> None:
         """Begin to renew, and tell `watcher` how it goes."""
         age_s = self._lease_s - self._left_s
@@ -95,7 +109,8 @@ class Lease:
         Raises the `QueueError` family; may be called again.
         """
         await self._stop_renewing()
-        release = self._queue.update(self.message.id, self._receipt, after_s, text)
+        hidden_s = min(after_s, self._life_s)
+        release = self._queue.update(self.message.id, self._receipt, hidden_s, text)
         receipt = await self._in_time(release, "release the message")
         self._receipt = receipt.pop_receipt
         self.settled = True
@@ -107,8 +122,8 @@ class Lease:
             self._timer.cancel()
 
     def _schedule(self, delay_s: float, watcher: LeaseWatcher) -> None:
-        if self._over:
-            return
+        if self._over or self.expires_at + 1.0 > self._ends_at:
+            return  # settled, or hidden to the end of its life
         self._timer = self._clock.call_later(
             max(delay_s, 0.0), lambda: self._begin_renewal(watcher)
         )
@@ -119,8 +134,11 @@ class Lease:
 
     async def _renew(self, watcher: LeaseWatcher) -> None:
         asked_at = self._clock.monotonic()
+        hidden_s = min(self._lease_s, self._life_s)
+        if not hidden_s:
+            return  # it is about to expire; an update would only show it
         try:
-            renewal = self._queue.update(self.message.id, self._receipt, self._lease_s)
+            renewal = self._queue.update(self.message.id, self._receipt, hidden_s)
             receipt = await self._in_time(renewal, "renew the lease")
         except (LeaseLostError, QueueMissing) as error:
             self.lost_because = str(error)
@@ -133,9 +151,9 @@ class Lease:
             watcher.not_renewed(self.message, error)
             return
         self._receipt = receipt.pop_receipt
-        self.expires_at = asked_at + self._lease_s
+        self.expires_at = asked_at + hidden_s
         self._schedule(self._pacing.next(renewed=True), watcher)
-        watcher.renewed(self.message, self._lease_s)
+        watcher.renewed(self.message, hidden_s)
 
     async def _in_time(self, request: Awaitable[T], words: str) -> T:
         """Await a request; one that hangs must leave time for another before the lease ends."""
