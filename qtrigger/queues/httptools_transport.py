@@ -97,11 +97,12 @@ class HttptoolsTransport:
             self._waiting.append(waiting)
             try:
                 await waiting
-            finally:
+            except asyncio.CancelledError:
                 if waiting in self._waiting:
                     self._waiting.remove(waiting)
-                elif not self._closed and waiting.cancelled():
+                if not waiting.cancelled():
                     self._wake()  # it was our turn, and we do not take it
+                raise
             if self._closed:
                 raise NoAnswer(Silence.CLOSED)
             if kept := self._kept():

@@ -181,6 +181,27 @@ def test_user_lines_stand_under_their_function_and_message() -> None:
     assert "charge    8f3a21ff  INFO card accepted" in text
 
 
+@pytest.mark.parametrize("colour", [True, False])
+def test_user_text_cannot_rewrite_the_lines_around_it(*, colour: bool) -> None:
+    stream = io.StringIO()
+    event = UserLog(
+        function="charge",
+        invocation_id="i",
+        message_id="m",
+        level=logging.INFO,
+        logger="stdout",
+        message="a\x1b[1A\x1b[2Kb\x1b]0;title\x07c\x08\x9b2Jd\te\x1b[31mred",
+        extra={"k\n": 1},
+    )
+
+    ConsoleSink(stream, level=logging.INFO, colour=colour).emit(event)
+
+    red = "\x1b[31mred" if colour else "red"
+    end = "\x1b[0m\n" if colour else "\n"
+    said = r"ab\x1b]0;title\x07c\x08\x9b2Jd" + "\te" + red + r'  "k\n"=1' + end
+    assert stream.getvalue().endswith(f"INFO {said}")
+
+
 def test_a_queue_that_fails_says_when_it_is_tried_again() -> None:
     text = text_of(
         QueueStateChanged(
