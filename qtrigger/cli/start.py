@@ -17,6 +17,7 @@ import click
 from qtrigger.cli import loop, projects, wiring
 from qtrigger.cli.emulation import Choice, LocalEmulator
 from qtrigger.cli.several import SeveralValues
+from qtrigger.cli.terminal import ControllingTerminal
 from qtrigger.clock import SystemClock
 from qtrigger.errors import ExitCode, ProjectError
 from qtrigger.events import EventSink, HostLog
@@ -108,7 +109,7 @@ def start(project: str | None, log_format: str, log_level: str, **flags: Any) ->
     """Run PROJECT's functions (default: the nearest folder upwards with a host.json).
 
     The first Ctrl-C or SIGTERM lets running functions finish, a second one hands their messages
-    back and leaves at once. SIGHUP loads the project anew.
+    back and leaves at once. SIGHUP loads the project anew; closing the terminal stops.
     """
     options = StartOptions(root=wiring.find_root(project), **flags)
     tally = Tally()
@@ -129,6 +130,7 @@ async def _run(options: StartOptions, sink: EventSink, tally: Tally) -> ExitCode
         clock=clock,
         sink=sink,
         counts=tally.counts,
+        terminal_gone=ControllingTerminal().gone,
     )
     try:
         return await supervisor.run()

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pty
 import re
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Service
-from tests.e2e.support import ProjectFolder, RunningHost, running
+from tests.e2e.support import LIMIT_S, QTRIGGER, ProjectFolder, RunningHost, running
 
 PLAIN = """
     def main(msg: str) -> None:
@@ -356,3 +359,38 @@ async def test_no_host_holds_messages_that_its_threads_cannot_run(
     assert sorted(folder.notes())[:8] == [f"began m{number}" for number in range(8)]
     assert len(folder.notes()) == 16
     assert "try 2" not in first.output + second.output
+
+
+TAKES_A_WHILE = """
+    import time
+    def main(msg: str) -> None:
+        note("began " + msg)
+        time.sleep(1)
+        note("ended " + msg)
+"""
+# Runs what follows in a terminal of its own, which is standard input.
+IN_TERMINAL = """
+import os, sys
+os.login_tty(0)
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+"""
+
+
+async def test_a_terminal_that_is_closed_stops_its_host(
+    folder: ProjectFolder, service: Service
+) -> None:
+    folder.function("slow", TAKES_A_WHILE)
+    await service.put(folder.queue("slow"), ["x"])
+    ours, its = pty.openpty()
+    command = [sys.executable, "-c", IN_TERMINAL, *QTRIGGER[1:], "start", str(folder.root)]
+    host = subprocess.Popen(command, stdin=its, env=folder.environ)  # noqa: ASYNC220
+    os.close(its)
+    try:
+        await until_noted(folder, "began x")
+        os.close(ours)
+        assert await asyncio.to_thread(host.wait, LIMIT_S) == 0
+    finally:
+        host.kill()
+        host.wait()
+
+    assert folder.notes() == ["began x", "ended x"]
