@@ -143,6 +143,14 @@ def test_a_failure_shows_where_it_was_raised_and_its_traceback_below() -> None:
     assert "\n          Traceback …\n" in text
 
 
+def test_a_reload_does_not_read_like_a_stop() -> None:
+    stopping = text_of(events.HostStopping(reason="SIGTERM", running=2, up_to_s=30.0))
+    reloaded = text_of(events.HostStopping(reason="reload", running=2, up_to_s=30.0))
+
+    assert "stopping  SIGTERM: 2 running, up to 30 s (a second signal leaves at once)" in stopping
+    assert "reloaded  2 running on the code before, up to 30 s" in reloaded
+
+
 def test_lines_below_the_level_are_not_written() -> None:
     assert text_of(finished(Succeeded(), "acked"), level=logging.WARNING) == ""
 
