@@ -25,6 +25,7 @@ from qtrigger.host import Host
 from qtrigger.queues.services import QueueServices
 from qtrigger.supervisor import Supervisor
 from qtrigger.telemetry.sinks import FanOut, LibraryLogs, Tally
+from qtrigger.tries import TriesOfAll
 
 
 class Seconds(click.ParamType[float]):
@@ -145,6 +146,7 @@ class HostStarter:
         self, options: StartOptions, emulator: LocalEmulator, clock: SystemClock, sink: EventSink
     ) -> None:
         self._first = True
+        self._tries = TriesOfAll()
         self._options = options
         self._emulator = emulator
         self._clock = clock
@@ -181,6 +183,7 @@ class HostStarter:
             clock=self._clock,
             sink=self._sink,
             random=Random(),  # noqa: S311  # spreads polls, guards nothing
+            tries=self._tries,
         )
         await host.start(workers=count, interpreter=interpreter.why, began_at=began_at)
         if not host.listeners:
