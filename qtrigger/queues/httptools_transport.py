@@ -79,7 +79,13 @@ class HttptoolsTransport:
     def _head(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> bytes:
         lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
         length = f"Content-Length: {len(body)}\r\n" if body or method in ("PUT", "POST") else ""
-        return f"{method} {target}{self._fixed}{lines}{length}\r\n".encode("latin-1") + body
+        head = f"{method} {target}{self._fixed}{lines}{length}\r\n"
+        try:
+            return head.encode("latin-1") + body
+        except UnicodeEncodeError:
+            # No chain, and not the character: it may be a signature's.
+            what = "the address or the credential holds a character that HTTP cannot carry"
+            raise NoAnswer(Silence.NOT_CONNECTED, what) from None
 
     def _kept(self) -> Connection | None:
         """The connection that was used last, if the other side can be trusted to keep it still."""

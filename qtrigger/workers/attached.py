@@ -67,10 +67,11 @@ class Attached:
         process = Process(self._clock, self._on_line, self._broken.set)
         ours = await launch(process, interpreter=interpreter, root=root, env=env)
         self._process = process
-        self._peak = PeakMemory(self._clock, process.pid)
         _, self._link = await asyncio.get_running_loop().create_connection(
             lambda: Link(self._on_frame, self._on_closed), sock=ours
         )
+        # The last step: what looks at it every second is ended by `wait_over`, which comes next.
+        self._peak = PeakMemory(self._clock, process.pid)
 
     def send(self, header: Mapping[str, Any], blob: bytes = b"") -> None:
         """Send a frame; without effect when nobody is there."""

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 
 
 class Lane:
-    """Gives turns; whoever waits may be told instead that none is needed any more."""
+    """Gives turns; whoever waits may be told instead that none is needed any more.
 
-    def __init__(self) -> None:
+    `emptied` is called when a turn has ended and nobody is there to take the next.
+    """
+
+    def __init__(self, emptied: Callable[[], None]) -> None:
+        self._emptied = emptied
         self._taken = False
         self._waiting: deque[asyncio.Future[bool]] = deque()
 
@@ -30,15 +35,15 @@ class Lane:
                 self.leave()
             raise
 
-    def leave(self) -> bool:
-        """Give the turn to the next one; says whether there is one."""
+    def leave(self) -> None:
+        """Give the turn to the next one."""
         while self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():
                 turn.set_result(True)
-                return True
+                return
         self._taken = False
-        return False
+        self._emptied()
 
     def excuse(self) -> None:
         """Let those go that wait now, without a turn."""

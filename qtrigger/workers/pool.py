@@ -41,7 +41,7 @@ class WorkerPool:
         self._news = LoadNews(events)
         self._functions: Sequence[FunctionSpec] = ()
         self._seats: list[Seat] = []
-        self._lane = Lane()
+        self._lane = Lane(self._end_spare)
         self._spare: Seat | None = None
         self._leaving: set[asyncio.Task[None]] = set()
         self._stopping = False
@@ -143,6 +143,8 @@ class WorkerPool:
 
     async def _invoke_apart(self, invocation: Invocation) -> Ran:
         try:
+            if self._stopping:  # its turn has come with the stop
+                return await self._invoke(invocation, ())
             if self._spare is None:
                 self._spare = self._seat(self._size + 1)
                 self._spare.first.add_done_callback(_retrieve)
@@ -152,10 +154,9 @@ class WorkerPool:
                 self._lane.excuse()
             return ran
         finally:
-            if not self._lane.leave():
-                self._end_spare(0.0)
+            self._lane.leave()
 
-    def _end_spare(self, grace_s: float) -> None:
+    def _end_spare(self, grace_s: float = 0.0) -> None:
         spare, self._spare = self._spare, None
         if spare is not None:
             ending = begin(spare.stop(grace_s), name="end of the spare worker")

@@ -88,6 +88,29 @@ async def test_requests_that_are_given_up_at_any_point_leave_their_room() -> Non
     assert {answer.status for answer in answers} == {200}
 
 
+async def test_who_is_given_up_when_its_turn_has_come_leaves_the_turn_to_the_next() -> None:
+    server = Server()
+    async with transport_to(server.serve) as transport:
+        requests = [asyncio.ensure_future(get(transport)) for _ in range(MAX_CONNECTIONS)]
+        while server.open < MAX_CONNECTIONS:
+            await settle()
+        first, second = (asyncio.ensure_future(get(transport)) for _ in range(2))
+        await settle()
+        requests[0].cancel()
+        for _ in range(100):
+            await asyncio.sleep(0)
+            if transport.open < MAX_CONNECTIONS:
+                break  # it is the first's turn, which has not noticed yet
+        first.cancel()
+        async with CLOCK.timeout(5):
+            while server.made == MAX_CONNECTIONS:
+                await settle()
+        server.let.set()
+
+        assert (await second).status == 200
+        await asyncio.gather(first, *requests, return_exceptions=True)
+
+
 async def test_a_close_ends_what_waits_what_connects_and_what_is_under_way() -> None:
     server = Server()
     async with transport_to(server.serve) as transport:
@@ -166,6 +189,14 @@ async def test_what_comes_unasked_ends_the_connection_and_is_no_answer_to_the_ne
     async with transport_to(talkative) as transport:
         assert [(await get(transport)).status for _ in range(2)] == [200, 200]
         assert made == 2
+
+
+async def test_what_http_cannot_carry_is_no_answer_and_is_not_shown() -> None:
+    async with transport_to(Server().serve) as transport:
+        with pytest.raises(NoAnswer, match="cannot carry") as failure:
+            await transport.request("GET", "/orders?sig=secret\u20ac", {}, b"")
+
+    assert "secret" not in str(failure.value)
 
 
 async def test_headers_without_end_are_bounded() -> None:

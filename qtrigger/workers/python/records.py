@@ -11,7 +11,7 @@ import sys
 import traceback
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .failures import is_ours, keep_users_frames
 
@@ -21,7 +21,10 @@ MOST_TEXT = 8 * 1024
 _PLAIN = (str, int, float, bool, type(None))
 _ENTRY = '  File "'
 
-ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+if TYPE_CHECKING:  # Python 3.9 cannot make it
+    ExcInfo = (
+        tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+    )
 
 
 class RecordFormatter(logging.Formatter):

@@ -438,6 +438,36 @@ async def test_a_suspect_that_gives_up_waiting_leaves_its_turn_to_the_next(bench
     assert not next_one.done()
 
 
+async def test_a_suspect_that_is_given_up_as_its_turn_comes_leaves_no_spare_worker(
+    bench: Bench,
+) -> None:
+    await bench.start()
+    first, second = [await bench.invoke(name, alone=True) for name in ("a", "b")]
+    spare = bench.makes.made[1]
+
+    spare.finish("a")
+    await asyncio.sleep(0)  # the turn is the second's, which has not noticed yet
+    assert first.done()
+    second.cancel()
+    await settle()
+
+    assert second.cancelled()
+    assert (spare.how, len(bench.makes.made)) == ("exit code 0", 2)
+
+
+async def test_a_suspect_whose_turn_comes_with_the_stop_starts_no_worker(bench: Bench) -> None:
+    await bench.start()
+    first, second = [await bench.invoke(name, alone=True) for name in ("a", "b")]
+
+    bench.makes.made[1].finish("a")
+    await asyncio.sleep(0)  # as above
+    assert first.done()
+    await bench.pool.stop(0.0)
+
+    assert (await second).outcomes == (Interrupted(),)
+    assert len(bench.makes.made) == 2
+
+
 async def test_a_spare_worker_that_does_not_come_up_is_tried_again(bench: Bench) -> None:
     bench.pool_of(1, Loaded(), refuses())
     await bench.start()
