@@ -21,6 +21,9 @@ from qtrigger.events import EventSink, QueueStateChanged
 UNKNOWN, OK, DEGRADED, MISSING = "unknown", "ok", "degraded", "missing"
 UNAVAILABLE, FAILING = "unavailable", "failing"
 
+# One kind for all passing faults: an outage shows in several ways, and is one line all the same.
+PASSING = "passing"
+
 # Without a good poll for so many of its longest waits, and for so long, a listener is failing.
 PATIENCE_INTERVALS = 3
 PATIENCE_S = 30.0
@@ -75,16 +78,18 @@ class QueueState:
 
     def unavailable(self, error: QueueUnavailable, next_try_s: float) -> None:
         """A passing fault of the service or the network, which may not pass."""
-        silent_s = self._clock.monotonic() - (self._good_at or self._began_at)
+        good_at = self._began_at if self._good_at is None else self._good_at
+        silent_s = self._clock.monotonic() - good_at
         if silent_s >= self._patience_s:
             self.now = FAILING
             since = "since the start" if self._good_at is None else f"for {silent_s:.0f} s"
-            self._tell(FAILING, error, f"No poll succeeded {since}; polling goes on.", next_try_s)
+            hint = f"No poll succeeded {since}; polling goes on."
+            self._tell(FAILING, error, hint, next_try_s, kind=PASSING)
             return
         self.now = UNAVAILABLE
         relapsed = self._told[0] == OK and self._clock.monotonic() - self._ok_told_at < RELAPSE_S
         if not error.busy and not relapsed:
-            self._tell(UNAVAILABLE, error, "Polling goes on by itself.", next_try_s)
+            self._tell(UNAVAILABLE, error, "Polling goes on by itself.", next_try_s, kind=PASSING)
 
     def failing(self, error: QueueError, hint: str, next_try_s: float) -> None:
         """A fault that only a person can mend."""

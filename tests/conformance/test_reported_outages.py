@@ -146,6 +146,20 @@ async def test_a_poll_now_and_then_that_fails_is_no_storm_of_lines() -> None:
     bench.listener.stop_polling()
 
 
+async def test_an_outage_that_shows_in_several_ways_is_no_line_for_each_poll() -> None:
+    """A network that goes away refuses, is silent and breaks off by turns."""
+    bench = Bench(options=OFTEN)
+    for _ in range(200):
+        away(bench, CLOSED, times=1)
+        away(bench, SILENT, times=1)
+    await bench.start()
+
+    await bench.clock.advance(300.0)
+
+    assert states(bench) == ["unavailable", "failing"]
+    bench.listener.stop_polling()
+
+
 async def test_a_fault_that_comes_back_soon_is_told_when_it_lasts() -> None:
     bench = Bench(options=replace(PLAIN, max_polling_interval_s=12.0))
     await bench.start()

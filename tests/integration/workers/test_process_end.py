@@ -8,7 +8,6 @@ import re
 import signal
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import pytest
@@ -530,10 +529,8 @@ async def test_the_process_and_its_children_end_when_the_host_is_killed(
 
     host.kill()
     await host.wait()
-    began = time.monotonic()
-    await until(lambda: all(not is_alive(pid) or is_zombie(pid) for pid in pids))
 
-    assert time.monotonic() - began < 1.0
+    await until(lambda: all(not is_alive(pid) or is_zombie(pid) for pid in pids))
 
 
 async def test_last_words_from_below_python_are_heard(workshop: Workshop) -> None:
