@@ -77,13 +77,13 @@ class Host:
         """What is known of the limits of each account that was asked."""
         return tuple(self._assembly.throttling)
 
-    async def start(self, *, workers: int, interpreter: str) -> None:
+    async def start(self, *, workers: int, interpreter: str, began_at: float) -> None:
         """Bring the workers up, load the functions and begin to poll for those that can run.
 
+        `began_at` is when somebody asked for this generation, on the monotonic clock.
         Raises WorkerStartError when no worker can be had. Nothing is polled before every
         function is known to load: a function that cannot run is not polled at all.
         """
-        began = self._clock.monotonic()
         try:
             loaded = await self._load()
             self.failures, self._at_once = loaded.failures, loaded.at_once
@@ -98,7 +98,7 @@ class Host:
                 functions=self._states(),
                 workers=workers,
                 interpreter=interpreter,
-                after_s=self._clock.monotonic() - began,
+                after_s=self._clock.monotonic() - began_at,
             )
         )
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from qtrigger.cli import projects, wiring
+from qtrigger.cli import loop, projects, wiring
 from qtrigger.cli.emulation import Choice, LocalEmulator
 from qtrigger.cli.several import SeveralValues
 from qtrigger.clock import SystemClock
@@ -114,9 +114,7 @@ def start(project: str | None, log_format: str, log_level: str, **flags: Any) ->
     options = StartOptions(root=wiring.find_root(project), **flags)
     tally = Tally()
     with wiring.open_sink(wiring.choose_format(log_format, options.environment), log_level) as sink:
-        import uvloop
-
-        return uvloop.run(_run(options, FanOut(tally, sink), tally))
+        return loop.run(_run(options, FanOut(tally, sink), tally))
 
 
 async def _run(options: StartOptions, sink: EventSink, tally: Tally) -> ExitCode:
@@ -154,7 +152,7 @@ class HostStarter:
 
     async def start(self) -> Host:
         """Return a host that polls. Raises ProjectError when no function can run."""
-        options = self._options
+        options, began_at = self._options, self._clock.monotonic()
         loaded = await projects.load(
             options.root,
             os.environ,
@@ -164,11 +162,11 @@ class HostStarter:
             sink=self._sink,
         )
         try:
-            return await self._start(loaded)
+            return await self._start(loaded, began_at)
         finally:
             await loaded.close()
 
-    async def _start(self, loaded: projects.LoadedProject) -> Host:
+    async def _start(self, loaded: projects.LoadedProject, began_at: float) -> Host:
         options, project = self._options, loaded.project
         wiring.tell_findings(project.problems, self._sink)
         wiring.check_runnable(project)
@@ -185,7 +183,7 @@ class HostStarter:
             random=Random(),  # noqa: S311  # spreads polls, guards nothing
             tries=self._tries,
         )
-        await host.start(workers=count, interpreter=interpreter.why)
+        await host.start(workers=count, interpreter=interpreter.why, began_at=began_at)
         if not host.listeners:
             await host.stop("nothing to run", up_to_s=0.0, at_once=asyncio.Event())
             raise ProjectError("no function could be loaded. Mend the findings above.")

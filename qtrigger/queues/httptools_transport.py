@@ -47,6 +47,11 @@ class HttptoolsTransport:
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._closed = False
 
+    @property
+    def open(self) -> int:
+        """The connections that are open, idle ones too."""
+        return len(self._open)
+
     async def request(
         self, method: str, target: str, headers: Mapping[str, str], body: bytes
     ) -> Response:

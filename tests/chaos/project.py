@@ -131,8 +131,8 @@ class Run:
     ended: float
 
 
-def write_project(root: Path) -> None:
-    """Put the project there."""
+def write_project(root: Path, *, lease_s: float = LEASE_S) -> None:
+    """Put the project there, with leases of under a minute."""
     host = {
         "version": "2.0",
         "functionTimeout": f"00:00:{FUNCTION_TIMEOUT_S:02.0f}",
@@ -144,7 +144,7 @@ def write_project(root: Path) -> None:
                 "messageEncoding": "none",
             }
         },
-        "qtrigger": {"lease": f"00:00:{LEASE_S:02.0f}", "shutdownTimeout": "00:00:02"},
+        "qtrigger": {"lease": f"00:00:{lease_s:02.0f}", "shutdownTimeout": "00:00:02"},
     }
     binding = {
         "type": "queueTrigger",

@@ -92,11 +92,11 @@ HALF_A_SECOND = """
         time.sleep(0.5)
         note("ended " + msg)
 """
-FIVE_SECONDS = """
+TWENTY_SECONDS = """
     import time
     def main(msg: str) -> None:
         note("began " + msg)
-        time.sleep(5)
+        time.sleep(20)
         note("ended " + msg)
 """
 
@@ -179,7 +179,7 @@ async def test_a_stop_under_load_is_over_in_time_and_everything_unfinished_is_th
 ) -> None:
     """A stop is no error, whatever it interrupts."""
     folder.host_json({"batchSize": 8}, shutdownTimeout="00:00:02")
-    folder.function("slow", FIVE_SECONDS)
+    folder.function("slow", TWENTY_SECONDS)
     texts = [f"m{number}" for number in range(20)]
     await service.put(folder.queue("slow"), texts)
 
@@ -190,7 +190,7 @@ async def test_a_stop_under_load_is_over_in_time_and_everything_unfinished_is_th
         assert host.wait() == 0
         took_s = time.monotonic() - signalled
 
-    assert took_s < 4.0
+    assert took_s < 12.0  # the functions would take longer; a busy machine may be late
     assert sorted(await service.texts(folder.queue("slow"))) == sorted(texts)
     (stopping,) = [at for at, line in enumerate(host.lines) if " stopping " in line]
     assert not any("try 1 from" in line for line in host.lines[stopping:])
@@ -203,7 +203,7 @@ async def test_a_second_host_takes_at_once_what_a_stop_interrupted(
     folder: ProjectFolder, service: Service
 ) -> None:
     folder.host_json({"maxPollingInterval": "00:00:00.2"}, shutdownTimeout="00:00:30")
-    folder.function("slow", FIVE_SECONDS)
+    folder.function("slow", TWENTY_SECONDS)
     await service.put(folder.queue("slow"), ["x"])
 
     with running(folder, "--log-level", "debug") as first:
@@ -213,8 +213,8 @@ async def test_a_second_host_takes_at_once_what_a_stop_interrupted(
             first.signal(signal.SIGTERM)
             first.wait_for("stopping")
             first.signal(signal.SIGTERM)
-            second.wait_for("try 2 from", limit_s=2.0)
-            assert first.wait(2.0) == 0
+            second.wait_for("try 2 from", limit_s=12.0)
+            assert first.wait(12.0) == 0
             second.signal(signal.SIGTERM)
             second.signal(signal.SIGTERM)
             assert second.wait() == 0

@@ -72,7 +72,7 @@ class House:
         self._failed: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        await self._host.start(workers=1, interpreter="this one")
+        await self._host.start(workers=1, interpreter="this one", began_at=0.0)
         self._failed = asyncio.ensure_future(self._host.failed())
 
     async def stop(self, up_to_s: float = 5.0) -> int:

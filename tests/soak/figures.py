@@ -3,8 +3,8 @@
 The rule: a straight line is laid through all samples from the first fifth of the messages on. No
 process may have grown along it by `GROWTH_MB` or more until the end, and none may have opened
 more than `MORE_FILES` files or threads beyond what it had after the first fifth. Sockets come and
-go with what is in flight, and may be `MOST_SOCKETS` at any time: what a pool of connections holds
-at most, and room for the rest.
+go with what is in flight, and may be `MOST_SOCKETS` at any time: what the pools of connections of
+two generations hold at most, and room for the rest.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from qtrigger.queues.transport import MAX_CONNECTIONS
 SETTLED = 0.2
 GROWTH_MB = 5.0
 MORE_FILES = 4
-MOST_SOCKETS = MAX_CONNECTIONS + 16
+MOST_SOCKETS = 2 * MAX_CONNECTIONS + 16
 SHOWN = (0.1, 0.2, 0.5, 1.0)
 _NEAR = 0.03
 

@@ -77,7 +77,7 @@ class House:
 
     async def start_host(self) -> Host:
         host = self.host()
-        await host.start(workers=1, interpreter="this one")
+        await host.start(workers=1, interpreter="this one", began_at=0.0)
         return host
 
     async def put(self, queue: str, *texts: str) -> None:
@@ -195,7 +195,7 @@ async def test_a_function_that_workers_lose_is_not_polled_until_they_have_it_aga
     host = house.host(workers)
     await house.put("lost")
     await house.put("quick")
-    await house.clock.run(host.start(workers=1, interpreter="this one"))
+    await house.clock.run(host.start(workers=1, interpreter="this one", began_at=0.0))
     await house.clock.advance(1.0)
 
     workers.fade("lost")
@@ -232,7 +232,7 @@ async def test_no_more_is_taken_than_workers_have_room_for() -> None:
     house = House({"narrow": narrow})
     host = house.host(NarrowWorkers(house.functions, clock=house.clock))
     await house.put("narrow", *"abcdefgh")
-    await house.clock.run(host.start(workers=1, interpreter="this one"))
+    await house.clock.run(host.start(workers=1, interpreter="this one", began_at=0.0))
     await house.clock.advance(60.0)
 
     assert host.running == 3
@@ -473,3 +473,13 @@ async def test_a_defect_while_reloading_leaves_the_healthy_host_running() -> Non
     assert house.service.peek_all("quick") == []
     supervisor.request_stop("SIGTERM")
     assert await house.clock.run(task) is ExitCode.OK
+
+
+async def test_ready_says_how_long_it_took_from_the_asking_on() -> None:
+    house = House({"quick": quick})
+    await house.clock.advance(2.5)
+    host = await house.clock.run(house.start_host())
+
+    (ready,) = house.probe.of(HostReady)
+    assert ready.after_s == 2.5
+    await house.clock.run(host.stop("done", up_to_s=0.0, at_once=asyncio.Event()))
