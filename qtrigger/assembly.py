@@ -29,12 +29,16 @@ from qtrigger.refusals import Foresight, Refusals
 from qtrigger.retrying import Retrying, Run
 from qtrigger.settlement import Settlement
 from qtrigger.throttling import Throttling
+from qtrigger.tries import TriesOfAll
 from qtrigger.wakeups import Wakeups
 from qtrigger.workers.worker import FunctionSpec
 
 
 class Assembly:
-    """Builds the listeners of one generation; they share services, workers and wake-ups."""
+    """Builds the listeners of one generation; they share services, workers and wake-ups.
+
+    `tries` is what generations before remember of messages.
+    """
 
     def __init__(
         self,
@@ -46,6 +50,7 @@ class Assembly:
         sink: EventSink,
         random: Random,
         changed: Callable[[], None],
+        tries: TriesOfAll | None = None,
     ) -> None:
         self._config = config
         self._services = services.watched(self._throttling_of)
@@ -54,6 +59,7 @@ class Assembly:
         self._sink = sink
         self._random = random
         self._changed = changed
+        self._tries = tries or TriesOfAll()
         self.wakeups = Wakeups()
         self.throttling: list[Throttling] = []
 
@@ -89,6 +95,7 @@ class Assembly:
             queue=WatchedQueue(queue, Refusals(queue.name, state)),
             retrying=self._retrying(function),
             settlement=self._settlement(function, state),
+            tries=self._tries.of(function.name, queue.address),
             config=self._config,
             clock=self._clock,
             sink=self._sink,

@@ -20,6 +20,7 @@ from qtrigger.listener import Listener
 from qtrigger.project.model import FunctionDefinition, Project
 from qtrigger.queues.services import QueueServices
 from qtrigger.throttling import Throttling
+from qtrigger.tries import TriesOfAll
 from qtrigger.workers.worker import Loaded, LoadFailure, Workers
 
 # After the functions were interrupted, their messages are released; the service gets this long.
@@ -29,7 +30,8 @@ RELEASE_TIMEOUT_S = 5.0
 class Host:
     """Runs one project's functions until told to stop.
 
-    `workers` is any `Workers`; the pool is one. `random` seeds the back-off of the listeners.
+    `workers` is any `Workers`; the pool is one. `random` seeds the back-off of the listeners,
+    and `tries` is what hosts before it in this process remember of messages.
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class Host:
         clock: Clock,
         sink: EventSink,
         random: Random,
+        tries: TriesOfAll | None = None,
     ) -> None:
         self.project = project
         self.listeners: tuple[Listener, ...] = ()
@@ -61,6 +64,7 @@ class Host:
             sink=sink,
             random=random,
             changed=self._idle.note,
+            tries=tries,
         )
 
     @property

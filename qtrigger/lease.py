@@ -19,6 +19,9 @@ from qtrigger.queues.client import QueueClient, QueueMessage
 
 T = TypeVar("T")
 
+# The service's times are whole seconds, and a request takes a while to get there.
+LIFE_SLACK_S = 2.0
+
 
 class LeaseWatcher(Protocol):
     """Who wants to hear how a lease goes."""
@@ -39,6 +42,9 @@ class Lease:
     `expires_at` is the moment, on the monotonic clock, until which the message is surely hidden
     from others: counted from before the request, so it is never too late. `settled` says that
     the service has taken a delete or a release; `loss` is set once `lost` is true.
+
+    The service refuses to hide a message beyond its expiry, other than by a receive; so the last
+    renewal is for what is left of its life.
     """
 
     def __init__(
@@ -52,9 +58,9 @@ class Lease:
     ) -> None:
         self.message = message
         self.expires_at = received_at + _whole(lease_s)
-        # By the service's clock alone: ours may be off by more than a message lives.
-        life_s = (message.expires - message.next_visible).total_seconds()
-        self._dies_at = self.expires_at + life_s
+        # From the service's own times alone: our clock may be wrong by hours.
+        after_lease = message.expires - message.next_visible
+        self._ends_at = self.expires_at + after_lease.total_seconds() - LIFE_SLACK_S
         self.lost_because = ""
         self._queue = queue
         self._receipt = message.pop_receipt
@@ -81,6 +87,11 @@ class Lease:
     def _left_s(self) -> float:
         return self.expires_at - self._clock.monotonic()
 
+    @property
+    def _life_s(self) -> float:
+        """How long the message may surely be hidden from now on."""
+        return max(float(int(self._ends_at - self._clock.monotonic())), 0.0)
+
     def keep(self, watcher: LeaseWatcher) -> None:
         """Begin to renew, and tell `watcher` how it goes."""
         age_s = self._lease_s - self._left_s
@@ -95,10 +106,10 @@ class Lease:
     async def release(self, after_s: float, text: str | None = None) -> None:
         """Let the message be seen again in `after_s` seconds, with another text if one is given.
 
-        Sooner where it does not live so long. Raises the `QueueError` family; may be called again.
+        Raises the `QueueError` family; may be called again.
         """
         await self._stop_renewing()
-        hidden_s = max(self._within_life(after_s), 0.0)
+        hidden_s = min(after_s, self._life_s)
         release = self._queue.update(self.message.id, self._receipt, hidden_s, text)
         receipt = await self._in_time(release, "release the message")
         self._receipt = receipt.pop_receipt
@@ -111,8 +122,8 @@ class Lease:
             self._timer.cancel()
 
     def _schedule(self, delay_s: float, watcher: LeaseWatcher) -> None:
-        if self._over:
-            return
+        if self._over or self.expires_at + 1.0 > self._ends_at:
+            return  # settled, or hidden to the end of its life
         self._timer = self._clock.call_later(
             max(delay_s, 0.0), lambda: self._begin_renewal(watcher)
         )
@@ -123,11 +134,11 @@ class Lease:
 
     async def _renew(self, watcher: LeaseWatcher) -> None:
         asked_at = self._clock.monotonic()
-        lease_s = self._within_life(self._lease_s)
-        if lease_s < 1.0:
-            return  # the message ends before anybody else could see it
+        hidden_s = min(self._lease_s, self._life_s)
+        if not hidden_s:
+            return  # it is about to expire; an update would only show it
         try:
-            renewal = self._queue.update(self.message.id, self._receipt, lease_s)
+            renewal = self._queue.update(self.message.id, self._receipt, hidden_s)
             receipt = await self._in_time(renewal, "renew the lease")
         except (LeaseLostError, QueueMissing) as error:
             self.lost_because = str(error)
@@ -140,17 +151,9 @@ class Lease:
             watcher.not_renewed(self.message, error)
             return
         self._receipt = receipt.pop_receipt
-        self.expires_at = asked_at + lease_s
+        self.expires_at = asked_at + hidden_s
         self._schedule(self._pacing.next(renewed=True), watcher)
-        watcher.renewed(self.message, lease_s)
-
-    def _within_life(self, hidden_s: float) -> float:
-        """So long, or to the end of the message's time to live, which no visibility may pass.
-
-        A second less, as the service counts in whole ones and its clock goes on meanwhile.
-        Source: Update Message in the service's REST reference.
-        """
-        return min(hidden_s, _whole(self._dies_at - self._clock.monotonic() - 1.0))
+        watcher.renewed(self.message, hidden_s)
 
     async def _in_time(self, request: Awaitable[T], words: str) -> T:
         """Await a request; one that hangs must leave time for another before the lease ends."""
@@ -171,6 +174,6 @@ class Lease:
             await asyncio.wait([self._renewal])
 
 
-def _whole(seconds: float) -> float:
-    """A time as the service keeps it: it knows whole seconds only, and cuts the rest."""
-    return float(int(seconds))
+def _whole(lease_s: float) -> float:
+    """The lease as the service keeps it: it knows whole seconds only, and cuts the rest."""
+    return float(int(lease_s))

@@ -65,6 +65,7 @@ class MessageLifecycle:
         queue: QueueClient,
         retrying: Retrying,
         settlement: Settlement,
+        tries: TriesSeen,
         config: HostConfig,
         clock: Clock,
         sink: EventSink,
@@ -77,7 +78,7 @@ class MessageLifecycle:
         self._function_timeout_s = config.function_timeout_s
         self._clock = clock
         options = function.options
-        self._tries = TriesSeen()
+        self._tries = tries
         self._usual = UsualTime(clock)
         self._pause_told = options.visibility_timeout_s <= LONG_PAUSE_S
         self._policy = TriesPolicy(

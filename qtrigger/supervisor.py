@@ -25,7 +25,8 @@ class Supervisor:
     `start_host` loads the project anew and returns a host that already polls; it raises a
     `QtriggerError` when that cannot be done. The first stop request drains, the second one
     releases and leaves at once; a reload starts the new host before the old one stops.
-    `counts` gives the closing counts.
+    `counts` gives the closing counts; `terminal_gone` says whether the terminal that this was
+    started in has been closed.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class Supervisor:
         clock: Clock,
         sink: EventSink,
         counts: Callable[[], Mapping[str, int]],
+        terminal_gone: Callable[[], bool],
     ) -> None:
         self._start_host = start_host
         self._shutdown_timeout_s = shutdown_timeout_s
@@ -44,6 +46,7 @@ class Supervisor:
         self._clock = clock
         self._sink = sink
         self._counts = counts
+        self._terminal_gone = terminal_gone
         self._reason = ""
         self._stop = asyncio.Event()
         self._at_once = asyncio.Event()
@@ -61,6 +64,13 @@ class Supervisor:
     def request_reload(self) -> None:
         """Load the project anew and swap hosts once the new one is ready."""
         self._reload.set()
+
+    def hang_up(self) -> None:
+        """Take a SIGHUP: a wish to reload, unless it comes of a closed terminal, which stops."""
+        if self._terminal_gone():
+            self.request_stop("the terminal was closed")
+        else:
+            self.request_reload()
 
     def show_stacks(self) -> None:
         """Have the live host's workers say where their code stands."""
@@ -169,7 +179,8 @@ class Supervisor:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self.request_stop, number.name)
-        loop.add_signal_handler(signal.SIGHUP, self.request_reload)
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup has it
+            loop.add_signal_handler(signal.SIGHUP, self.hang_up)
         loop.add_signal_handler(signal.SIGUSR1, self.show_stacks)
         try:
             yield

@@ -1,8 +1,8 @@
 """What this process knows of the tries of messages that come back.
 
 Owns how many tries ended here with a result, the last of them, and how many are not held against
-the message; bounded, and gone with the process. The dequeue count is the service's, and counts the
-tries of every host.
+the message; bounded, kept over reloads and gone with the process. The dequeue count is the
+service's, and counts the tries of every host.
 """
 
 from __future__ import annotations
@@ -59,6 +59,20 @@ class TriesSeen:
     def forget(self, message_id: str) -> None:
         """The message has reached its end."""
         self._seen.pop(message_id, None)
+
+
+class TriesOfAll:
+    """What is remembered of every function's messages, handed from one host to the next.
+
+    A reload interrupts runs, and ends waits for a retry: what excuses these must outlive the host.
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[tuple[str, str], TriesSeen] = {}
+
+    def of(self, function: str, queue_address: str) -> TriesSeen:
+        """The memory of a function's messages on that queue."""
+        return self._of.setdefault((function, queue_address), TriesSeen())
 
 
 def _is_excused(outcome: Outcome) -> bool:

@@ -17,6 +17,7 @@ import click
 from qtrigger.cli import loop, projects, wiring
 from qtrigger.cli.emulation import Choice, LocalEmulator
 from qtrigger.cli.several import SeveralValues
+from qtrigger.cli.terminal import ControllingTerminal
 from qtrigger.clock import SystemClock
 from qtrigger.errors import ExitCode, ProjectError
 from qtrigger.events import EventSink, HostLog
@@ -24,6 +25,7 @@ from qtrigger.host import Host
 from qtrigger.queues.services import QueueServices
 from qtrigger.supervisor import Supervisor
 from qtrigger.telemetry.sinks import FanOut, LibraryLogs, Tally
+from qtrigger.tries import TriesOfAll
 
 
 class Seconds(click.ParamType[float]):
@@ -108,7 +110,7 @@ def start(project: str | None, log_format: str, log_level: str, **flags: Any) ->
     """Run PROJECT's functions (default: the nearest folder upwards with a host.json).
 
     The first Ctrl-C or SIGTERM lets running functions finish, a second one hands their messages
-    back and leaves at once. SIGHUP loads the project anew.
+    back and leaves at once. SIGHUP loads the project anew; closing the terminal stops.
     """
     options = StartOptions(root=wiring.find_root(project), **flags)
     tally = Tally()
@@ -129,6 +131,7 @@ async def _run(options: StartOptions, sink: EventSink, tally: Tally) -> ExitCode
         clock=clock,
         sink=sink,
         counts=tally.counts,
+        terminal_gone=ControllingTerminal().gone,
     )
     try:
         return await supervisor.run()
@@ -143,6 +146,7 @@ class HostStarter:
         self, options: StartOptions, emulator: LocalEmulator, clock: SystemClock, sink: EventSink
     ) -> None:
         self._first = True
+        self._tries = TriesOfAll()
         self._options = options
         self._emulator = emulator
         self._clock = clock
@@ -179,6 +183,7 @@ class HostStarter:
             clock=self._clock,
             sink=self._sink,
             random=Random(),  # noqa: S311  # spreads polls, guards nothing
+            tries=self._tries,
         )
         await host.start(workers=count, interpreter=interpreter.why, began_at=began_at)
         if not host.listeners:

@@ -108,7 +108,7 @@ class Connection(asyncio.Protocol):
             return
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserError as error:
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self.end(Silence.BROKEN_OFF, type(error).__name__)
             return
         self._settle()

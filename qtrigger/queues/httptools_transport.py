@@ -104,7 +104,9 @@ class HttptoolsTransport:
             try:
                 await waiting
             except asyncio.CancelledError:
-                if waiting.done() and not waiting.cancelled():
+                if waiting in self._waiting:
+                    self._waiting.remove(waiting)
+                if not waiting.cancelled():
                     self._wake()  # it was our turn, and we do not take it
                 raise
             if self._closed:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
@@ -19,6 +20,10 @@ from qtrigger.telemetry.outcomes import duration_text
 
 SHORT_ID = 8
 TAG_WIDTH = 8
+
+# A message's text may stand in a line: colours pass, and what moves the cursor is taken out.
+_MOVES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-ln-~]")
+_CONTROLS = re.compile(r"(?!\t|\x1b\[[0-9;:]*m)[\x00-\x1f\x7f-\x9f]")
 
 
 class ConsoleSink:
@@ -70,7 +75,8 @@ class ConsoleSink:
         indent = " " * 10
         first, *rest = text.splitlines() or [""]
         details = [*rest, *self._news(line).rstrip().splitlines()]
-        return "\n".join(["  ".join([*columns, first]), *(indent + each for each in details)])
+        details = [indent + _harmless(each) for each in details]
+        return "\n".join(["  ".join([*columns, _harmless(first)]), *details])
 
     def _news(self, line: Line) -> str:
         """The details, unless the function's last line had the same: five tries, one traceback."""
@@ -105,8 +111,14 @@ def _with_extra(text: str, line: Line) -> str:
     if not isinstance(extra, Mapping):
         return text
     first, *rest = text.split("\n")
-    pairs = (f"{name}={_quoted(value)}" for name, value in extra.items())
+    pairs = (f"{_quoted(name)}={_quoted(value)}" for name, value in extra.items())
     return "\n".join([f"{first}  {' '.join(pairs)}", *rest])
+
+
+def _harmless(text: str) -> str:
+    """A line that changes nothing but itself: other control characters are shown escaped."""
+    shown = _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", _MOVES.sub("", text))
+    return f"{shown}\x1b[0m" if "\x1b" in shown else shown
 
 
 def _quoted(value: object) -> str:

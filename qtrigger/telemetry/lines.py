@@ -77,12 +77,18 @@ def _(event: HostReady) -> Line:
 
 @line_of.register
 def _(event: HostStopping) -> Line:
+    if event.reason == "reload":
+        text = f"{event.running} running on the code before, up to {event.up_to_s:g} s"
+    else:
+        text = (
+            f"{event.reason}: {event.running} running, up to {event.up_to_s:g} s "
+            "(a second signal leaves at once)"
+        )
     return Line(
         event="host.stopping",
         level=INFO,
-        tag="stopping",
-        text=f"{event.reason}: {event.running} running, up to {event.up_to_s:g} s "
-        "(a second signal leaves at once)",
+        tag="reloaded" if event.reason == "reload" else "stopping",
+        text=text,
         fields={"reason": event.reason, "running": event.running, "up_to_s": event.up_to_s},
     )
 

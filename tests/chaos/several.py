@@ -40,6 +40,8 @@ LOOK_S = 0.1
 AZURITE_LEASE_S = 30.0
 # One in so many messages takes its function half a second, so that there is work to interrupt.
 SLOW_EVERY = 20
+# Of a slow run this much may have passed when its host is killed.
+FRESH_S = 0.2
 
 
 class Queue(Protocol):
@@ -141,12 +143,13 @@ async def _sent(queue: Queue, messages: int) -> Mapping[str, str]:
 
 
 async def _one_at_work(root: Path, hosts: Hosts) -> int:
-    """A host that is running a function now."""
+    """A host that has just begun to run a slow function."""
     while True:
         for begun in project.read_notes(root / "notes.txt").unfinished:
-            if begun.host in hosts.pids:
+            fresh = time.time() - begun.began < FRESH_S
+            if begun.host in hosts.pids and begun.text.startswith("slow-") and fresh:
                 return begun.host
-        await asyncio.sleep(LOOK_S)
+        await asyncio.sleep(FRESH_S / 4)
 
 
 async def _on_azurite(root: Path, messages: int, limit_s: float) -> Outcome:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from qtrigger.errors import QueueError
 from qtrigger.events import InvocationFinished, LeaseEnded, RenewalFailed, SettlementFailed
 from qtrigger.invocation import LeaseLost, Outcome, Succeeded, TriggerMessage
 from tests.conformance.answers import BUSY, GONE, name_of
-from tests.unit.harness import PLAIN, Bench, fail
+from tests.unit.harness import Bench, fail
 
 
 def running_for(seconds: float, *, lease_s: float = 600.0) -> Bench:
@@ -51,31 +49,6 @@ async def test_each_renewal_uses_the_receipt_of_the_one_before_for_a_whole_day()
     assert len(receipts) == len(bench.service.times("update")) == 287
     assert (bench.bodies, bench.left()) == ([b"a"], [])
     assert bench.probe.of(LeaseEnded) == []
-    await bench.stop()
-
-
-async def test_no_message_is_hidden_past_the_end_of_its_life_which_the_service_refuses() -> None:
-    bench = running_for(390.0)
-    await bench.start()
-    await bench.queue.send("a", ttl_s=400.0)
-    await bench.clock.advance(301.0)
-
-    (held,) = bench.service.peek_all("orders")
-    assert (held.next_visible - held.inserted).total_seconds() == 399.0
-
-    await bench.clock.advance(100.0)
-    assert (bench.bodies, bench.left(), bench.probe.of(RenewalFailed)) == ([b"a"], [], [])
-    await bench.stop()
-
-
-async def test_a_pause_after_a_failure_ends_before_the_message_does() -> None:
-    bench = Bench(fail, options=replace(PLAIN, visibility_timeout_s=900.0))
-    await bench.start()
-    await bench.queue.send("a", ttl_s=400.0)
-    await bench.clock.advance(1.0)
-
-    (held,) = bench.service.peek_all("orders")
-    assert (held.next_visible - held.inserted).total_seconds() == 399.0
     await bench.stop()
 
 

@@ -29,6 +29,7 @@ from qtrigger.invocation import (
 )
 from qtrigger.project.model import RetryPolicy
 from qtrigger.telemetry.lines import line_of
+from qtrigger.tries import TriesOfAll
 from tests.unit.harness import PLAIN, Bench, Body, fail, output
 
 FIXED = RetryPolicy(strategy="fixedDelay", max_retries=3, minimum_s=5.0, maximum_s=5.0)
@@ -54,6 +55,23 @@ def waits(bench: Bench) -> list[float]:
 
 def counts(invocations: list[Invocation]) -> list[int | None]:
     return [each.retry.count if each.retry else None for each in invocations]
+
+
+async def test_a_reload_in_the_wait_for_a_retry_costs_no_try() -> None:
+    """With the one try that a policy is often given, the message would be poison without it."""
+    once, tries = replace(PLAIN, max_dequeue_count=1), TriesOfAll()
+    before = Bench(ends(FAILED), options=once, retry=FIXED, tries=tries)
+    await before.start("a")
+    await before.clock.advance(2.0)
+    await before.stop()
+
+    after = Bench(options=once, retry=FIXED, tries=tries, beside=before)
+    await after.start()
+    await after.clock.advance(1.0)
+
+    assert (len(before.bodies), after.bodies) == (1, [b"a"])
+    assert (after.left(), after.left("orders-poison")) == ([], [])
+    await after.stop()
 
 
 async def test_a_run_that_fails_is_repeated_until_it_succeeds_within_one_receipt() -> None:

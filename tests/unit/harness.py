@@ -33,6 +33,7 @@ from qtrigger.queues.memory import MemoryQueueService
 from qtrigger.queues.services import QueueServices
 from qtrigger.testing.clock import ManualClock
 from qtrigger.testing.probe import Probe
+from qtrigger.tries import TriesOfAll
 
 ACCOUNT = Account(name="memory", endpoint="http://memory", credential=Sas(token=""))
 PLAIN = QueueOptions(message_encoding="none")
@@ -82,7 +83,8 @@ class RecordingService(MemoryQueueService):
 class Bench:
     """A function `charge` on queue `orders`; `body` is what it does with a message.
 
-    `beside` another bench it is a second host on the same account, under the same clock.
+    `beside` another bench it is a second host on the same account, under the same clock; with
+    the same `tries` it is the next generation in the same process.
     """
 
     succeed = staticmethod(succeed)
@@ -98,6 +100,7 @@ class Bench:
         random: Random | None = None,
         beside: Bench | None = None,
         retry: RetryPolicy | None = None,
+        tries: TriesOfAll | None = None,
     ) -> None:
         self.clock: ManualClock = beside.clock if beside else ManualClock()
         self.service: RecordingService = beside.service if beside else RecordingService(self.clock)
@@ -120,6 +123,7 @@ class Bench:
             sink=self.probe,
             random=random or Steady(),
             changed=lambda: None,
+            tries=tries,
         )
         self.listener: Listener = self.assembly.listener(self.function)
         self._task: asyncio.Task[None] | None = None

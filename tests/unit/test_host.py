@@ -63,6 +63,7 @@ class House:
         self.functions = functions
         self.disabled = disabled
         self.output = output
+        self.terminal_gone = False
 
     def host(self, workers: InlineWorker | None = None) -> Host:
         worker = workers or InlineWorker(self.functions, clock=self.clock)
@@ -96,6 +97,7 @@ class House:
             clock=self.clock,
             sink=self.probe,
             counts=dict,
+            terminal_gone=lambda: self.terminal_gone,
         )
 
     def starts_once_then(self, error: Exception) -> Callable[[], Awaitable[Host]]:
@@ -483,3 +485,19 @@ async def test_ready_says_how_long_it_took_from_the_asking_on() -> None:
     (ready,) = house.probe.of(HostReady)
     assert ready.after_s == 2.5
     await house.clock.run(host.stop("done", up_to_s=0.0, at_once=asyncio.Event()))
+
+
+async def test_a_hang_up_reloads_and_stops_once_the_terminal_is_gone() -> None:
+    house = House({"quick": quick})
+    supervisor = house.supervisor()
+    running = asyncio.create_task(supervisor.run())
+    await house.clock.advance(1.0)
+
+    supervisor.hang_up()
+    await house.clock.advance(1.0)
+    assert len(house.probe.of(HostReady)) == 2
+
+    house.terminal_gone = True
+    supervisor.hang_up()
+    assert await house.clock.run(running) == ExitCode.OK
+    assert house.probe.of(HostStopping)[-1].reason == "the terminal was closed"

@@ -143,6 +143,14 @@ def test_a_failure_shows_where_it_was_raised_and_its_traceback_below() -> None:
     assert "\n          Traceback …\n" in text
 
 
+def test_a_reload_does_not_read_like_a_stop() -> None:
+    stopping = text_of(events.HostStopping(reason="SIGTERM", running=2, up_to_s=30.0))
+    reloaded = text_of(events.HostStopping(reason="reload", running=2, up_to_s=30.0))
+
+    assert "stopping  SIGTERM: 2 running, up to 30 s (a second signal leaves at once)" in stopping
+    assert "reloaded  2 running on the code before, up to 30 s" in reloaded
+
+
 def test_lines_below_the_level_are_not_written() -> None:
     assert text_of(finished(Succeeded(), "acked"), level=logging.WARNING) == ""
 
@@ -179,6 +187,27 @@ def test_user_lines_stand_under_their_function_and_message() -> None:
     )
 
     assert "charge    8f3a21ff  INFO card accepted" in text
+
+
+@pytest.mark.parametrize("colour", [True, False])
+def test_user_text_cannot_rewrite_the_lines_around_it(*, colour: bool) -> None:
+    stream = io.StringIO()
+    event = UserLog(
+        function="charge",
+        invocation_id="i",
+        message_id="m",
+        level=logging.INFO,
+        logger="stdout",
+        message="a\x1b[1A\x1b[2Kb\x1b]0;title\x07c\x08\x9b2Jd\te\x1b[31mred",
+        extra={"k\n": 1},
+    )
+
+    ConsoleSink(stream, level=logging.INFO, colour=colour).emit(event)
+
+    red = "\x1b[31mred" if colour else "red"
+    end = "\x1b[0m\n" if colour else "\n"
+    said = r"ab\x1b]0;title\x07c\x08\x9b2Jd" + "\te" + red + r'  "k\n"=1' + end
+    assert stream.getvalue().endswith(f"INFO {said}")
 
 
 def test_a_queue_that_fails_says_when_it_is_tried_again() -> None:

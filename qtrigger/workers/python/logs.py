@@ -24,6 +24,8 @@ from .records import (
 )
 
 MAX_LINE = 32 * 1024
+# As JSON a character takes 12 bytes at most, and a frame has room for 16 MiB of it.
+MOST_TEXT = 1024 * 1024
 
 Send = Callable[[Mapping[str, Any]], None]
 
@@ -75,6 +77,8 @@ def log_frame(
 
 
 def _clean(text: str) -> str:
+    if len(text) > MOST_TEXT:
+        text = f"{text[:MOST_TEXT]} … ({len(text) - MOST_TEXT:,} characters more)"
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 

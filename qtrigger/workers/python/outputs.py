@@ -130,7 +130,7 @@ def _azure_queue(value: Any, where: str, surprised: _Surprises) -> list[Item]:
         return [_document(value, where, surprised)]
     if isinstance(value, dict):
         surprised("dict-keys", f"a dict was written as its keys, {len(value)} messages")
-    elif isinstance(value, bytearray) or not isinstance(value, Iterable):
+    elif isinstance(value, bytearray) or _is_record(value) or not isinstance(value, Iterable):
         raise OutputError(_refusal(value, where, "str, bytes, func.QueueMessage or a list of them"))
     return [
         _azure_element(element, f"item {index} of {where}", surprised)
@@ -230,4 +230,14 @@ def _utf8(text: str, where: str) -> bytes:
 
 
 def _refusal(value: Any, where: str, wanted: str) -> str:
-    return f"{where} is of type {type(value).__name__}, which cannot be written; it can be {wanted}"
+    text = f"{where} is of type {type(value).__name__}, which cannot be written; it can be {wanted}"
+    if _is_record(value):
+        text += ". With outputs set to exact in host.json it is written as JSON"
+    return text
+
+
+def _is_record(value: Any) -> bool:
+    """Whether it is a dataclass's or a model's; a model can be iterated, and means nothing so."""
+    if isinstance(value, type):
+        return False
+    return dataclasses.is_dataclass(value) or is_model(type(value))

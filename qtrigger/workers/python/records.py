@@ -58,7 +58,7 @@ def traceback_of(exc_info: ExcInfo) -> str:
 def extra_of(record: logging.LogRecord, known: frozenset[str]) -> dict[str, Any]:
     """What `extra` has put on a record, as JSON can say it; `known` are every record's names."""
     names = [name for name in vars(record) if name not in known]
-    return {name: _sayable(getattr(record, name)) for name in names[:MOST_FIELDS]}
+    return {_cut(name): _sayable(getattr(record, name)) for name in names[:MOST_FIELDS]}
 
 
 def record_being_written() -> logging.LogRecord | None:

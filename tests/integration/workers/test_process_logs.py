@@ -50,6 +50,22 @@ async def test_records_carry_level_logger_and_run(workshop: Workshop) -> None:
     assert all(e.message_id.startswith("message-") for e in lines.values())
 
 
+async def test_a_record_larger_than_a_frame_arrives_cut_and_says_so(workshop: Workshop) -> None:
+    code = """
+        import logging
+
+        def main(msg: str):
+            logging.warning("it is " + "\U0001f600" * 3_000_000)
+            logging.info("end")
+    """
+    lines = await lines_of(workshop, code, until="end")
+
+    long, _end = lines.values()
+    assert (long.level, long.logger) == (logging.WARNING, "root")
+    assert long.message.startswith("it is \U0001f600")
+    assert long.message.endswith(" … (1,951,430 characters more)")
+
+
 async def test_debug_records_come_when_the_setting_asks_for_them(workshop: Workshop) -> None:
     workshop.env = {"PYTHON_ENABLE_DEBUG_LOGGING": "1"}
     code = """
@@ -442,6 +458,7 @@ SAYS = """
         log.info("with fields", extra={
             "order": 7, "total": 1.5, "paid": True, "note": "a b", "nothing": None,
             "lines": [1, {"deep": 2}], "odd": Odd(), "huge": float("inf"), "half": "\\ud83d",
+            "\\ud83d": "named by half",
         })
         warnings.warn("careful")
         try:
@@ -485,6 +502,7 @@ async def test_records_carry_fields_warnings_are_records_and_tracebacks_hold_the
         "odd": "its text cannot be shown: __str__ raised ValueError",
         "huge": "inf",
         "half": "\\ud83d",
+        "\\ud83d": "named by half",
     }
     (careful,) = [e for text, e in events.items() if text.endswith("UserWarning: careful")]
     assert (careful.level, careful.logger) == (logging.WARNING, "py.warnings")
