@@ -336,16 +336,12 @@ class Bill(pydantic.BaseModel):
     kind: Literal["bill"]
 
 
-class Paid(pydantic.BaseModel):
+class Receipt(pydantic.BaseModel):
     by: Annotated[Union[Card, Bill], pydantic.Field(discriminator="kind")]
 
 
 def test_a_tag_that_no_model_has_is_not_shown() -> None:
-    read = body_reader(Paid, "msg")
-    assert read is not None
+    text = refusal(Receipt, b'{"by": {"kind": "4111-1111"}}')
 
-    with pytest.raises(InputError) as unfit:
-        read(b'{"by": {"kind": "4111-1111"}}')
-
-    assert "4111" not in str(unfit.value)
-    assert str(unfit.value).endswith("by: the value of 'kind' is none of 'card', 'bill'")
+    assert "4111" not in text
+    assert text.endswith("by: the value of 'kind' is none of 'card', 'bill'")
