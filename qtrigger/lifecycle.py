@@ -138,7 +138,9 @@ class MessageLifecycle:
         return replace(self._policy, max_dequeue_count=limit) if excused else self._policy
 
     async def hand_back(self, lease: Lease) -> None:
-        """Release a message that was received too late to be started."""
+        """Release a message that was received too late to be started; no try is held against it."""
+        seen = self._tries.of(lease.message.id)
+        self._tries.add(lease.message.id, seen.invocation_id, Interrupted())
         await self._settle(lease, Release(after_s=0.0))
         if lease.settled:
             self._reports.handed_back(lease.message)

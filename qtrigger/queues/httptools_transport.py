@@ -32,14 +32,18 @@ NEXT_ADDRESS_S = 0.25
 
 
 class HttptoolsTransport:
-    """A `Transport` for `origin`, such as `https://acme.queue.core.windows.net`."""
+    """A `Transport` for `origin`, such as `https://acme.queue.core.windows.net`.
 
-    def __init__(self, origin: str) -> None:
+    A connection that was idle for `keep_alive_s` seconds is not used again.
+    """
+
+    def __init__(self, origin: str, *, keep_alive_s: float = KEEP_ALIVE_S) -> None:
         parts = urlsplit(origin)
         self._host = parts.hostname or ""
         self._secure = parts.scheme == "https"
         self._port = parts.port or (443 if self._secure else 80)
         self._fixed = f" HTTP/1.1\r\nHost: {parts.netloc}\r\nAccept-Encoding: identity\r\n"
+        self._keep_alive_s = keep_alive_s
         self._tls: ssl.SSLContext | None = None
         self._idle: list[Connection] = []
         self._open: set[Connection] = set()
@@ -89,9 +93,12 @@ class HttptoolsTransport:
 
     def _kept(self) -> Connection | None:
         """The connection that was used last, if the other side can be trusted to keep it still."""
+        while self._idle and not self._idle[0].usable(self._keep_alive_s):
+            # What a burst has left; the last one used stands at the other end.
+            self._idle.pop(0).end(Silence.BROKEN_OFF)
         while self._idle:
             connection = self._idle.pop()
-            if connection.usable(KEEP_ALIVE_S):
+            if connection.usable(self._keep_alive_s):
                 return connection
             connection.end(Silence.BROKEN_OFF)
         return None
@@ -145,7 +152,7 @@ class HttptoolsTransport:
         return connection
 
     def _give_back(self, connection: Connection) -> None:
-        if connection.usable(KEEP_ALIVE_S) and not self._closed:
+        if connection.usable(self._keep_alive_s) and not self._closed:
             self._idle.append(connection)
             self._wake()
         else:

@@ -130,6 +130,17 @@ class Hosts:
         return True
 
 
+def told_of(root: Path) -> set[str]:
+    """The beginnings of the ids of which a host has said that a renewal or a delete failed."""
+    told: set[str] = set()
+    for log in root.glob("host-*.log"):
+        for line in log.read_text(errors="replace").splitlines():
+            words = line.split()
+            if len(words) > 3 and words[1] in ("SETTLE", "LEASE"):
+                told.add(words[3])
+    return told
+
+
 def environ_of(root: Path, port: int) -> dict[str, str]:
     """The environment of a host of that project, whose service listens on that port."""
     return {

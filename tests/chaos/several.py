@@ -27,7 +27,7 @@ from qtrigger.queues.azurite_process import start_azurite
 from qtrigger.queues.rest import RestQueueService
 from tests.chaos import project
 from tests.chaos.account import Account, Kill, counted, settle_account
-from tests.chaos.hosts import Hosts
+from tests.chaos.hosts import Hosts, told_of
 
 CLOCK = SystemClock()
 HOSTS = 3
@@ -124,7 +124,7 @@ async def several(
     finally:
         hosts.end()
     notes = project.read_notes(root / "notes.txt")
-    account = settle_account(sent, notes.done, (), (), hosts.kills, ())
+    account = settle_account(sent, notes.done, (), (), hosts.kills, (), told=told_of(root))
     account.odd_exits = hosts.odd_exits
     return Outcome(account, notes, hosts.kills[0], hidden, hosts.exits, took_s)
 

@@ -10,6 +10,7 @@ import pytest
 from qtrigger.errors import AccessDenied, QueueUnavailable
 from qtrigger.events import InvocationFinished, MessageHandedBack, SettlementFailed
 from qtrigger.invocation import Outcome, Succeeded, TriggerMessage
+from qtrigger.tries import TriesOfAll
 from tests.unit.harness import PLAIN, Bench, fail
 
 
@@ -111,6 +112,23 @@ async def test_a_receive_under_way_is_awaited_and_what_it_brings_is_handed_back(
     assert len(bench.probe.of(MessageHandedBack)) == 2
     assert bench.service.counts("orders").visible == 2
     assert bench.bodies == []
+
+
+async def test_what_a_reload_hands_back_unstarted_loses_no_try() -> None:
+    once, tries = replace(PLAIN, max_dequeue_count=1), TriesOfAll()
+    before = Bench(options=once, tries=tries)
+    before.service.slow("receive", 20.0)
+    await before.start("a")
+    await before.clock.advance(1.0)
+    await before.stop()
+    before.service.slow("receive", 0.0)
+
+    after = Bench(options=once, tries=tries, beside=before)
+    await after.start()
+    await after.clock.advance(1.0)
+
+    assert (before.bodies, after.bodies, after.left("orders-poison")) == ([], [b"a"], [])
+    await after.stop()
 
 
 async def test_what_is_cut_short_is_visible_again_at_once() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from qtrigger.clock import SystemClock
 from qtrigger.queues.httptools_transport import HttptoolsTransport
-from qtrigger.queues.transport import MAX_CONNECTIONS, NoAnswer, Response, Silence
+from qtrigger.queues.transport import KEEP_ALIVE_S, MAX_CONNECTIONS, NoAnswer, Response, Silence
 from qtrigger.testing.clock import settle
 from tests.contract.sockets import EMPTY, HEAD, Serve, listening, read_request
 
@@ -42,9 +42,11 @@ class Server:
 
 
 @asynccontextmanager
-async def transport_to(serve: Serve) -> AsyncIterator[HttptoolsTransport]:
+async def transport_to(
+    serve: Serve, keep_alive_s: float = KEEP_ALIVE_S
+) -> AsyncIterator[HttptoolsTransport]:
     async with listening(serve) as port:
-        transport = HttptoolsTransport(f"http://127.0.0.1:{port}")
+        transport = HttptoolsTransport(f"http://127.0.0.1:{port}", keep_alive_s=keep_alive_s)
         try:
             yield transport
         finally:
@@ -124,6 +126,18 @@ async def test_a_close_ends_what_waits_what_connects_and_what_is_under_way() -> 
         assert {end.reason for end in ends if isinstance(end, NoAnswer)} == {Silence.CLOSED}
         with pytest.raises(NoAnswer):
             await get(transport)
+
+
+async def test_what_a_burst_has_opened_is_closed_once_it_was_idle_for_long() -> None:
+    server = Server()
+    server.let.set()
+    async with transport_to(server.serve, keep_alive_s=0.2) as transport:
+        await asyncio.gather(*(get(transport) for _ in range(50)))
+        assert transport.open > 1
+        async with CLOCK.timeout(10):
+            while transport.open > 1:
+                await get(transport)
+                await CLOCK.sleep(0.02)
 
 
 async def test_a_connection_that_the_other_side_has_closed_is_not_used_again() -> None:
