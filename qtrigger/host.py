@@ -12,6 +12,7 @@ from collections.abc import Set as AbstractSet
 from random import Random
 
 from qtrigger.assembly import Assembly, function_spec, within
+from qtrigger.background import begin
 from qtrigger.clock import Clock
 from qtrigger.events import EventSink, FunctionResumed, FunctionState, HostReady, HostStopping
 from qtrigger.hidden import tell_hidden
@@ -108,7 +109,10 @@ class Host:
         At a reload it would be what the host before this one still works on.
         """
         self._looking = {
-            asyncio.ensure_future(tell_hidden(listener, self.project.host.lease_s, self._sink))
+            begin(
+                tell_hidden(listener, self.project.host.lease_s, self._sink),
+                name=f"look for what is hidden from {listener.function}",
+            )
             for listener in self.listeners
         }
 

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Protocol
 
+from qtrigger.background import begin
 from qtrigger.lease import Lease
 from qtrigger.project.model import QueueOptions
 from qtrigger.queues.client import QueueMessage
@@ -127,8 +128,7 @@ class InHand:
     def _own(
         self, end: Coroutine[object, object, None], lease: Lease, slot: _Slot | None = None
     ) -> None:
-        task = asyncio.ensure_future(end)
-        task.set_name(f"{self._function} {lease.message.id}")
+        task = begin(end, name=f"{self._function} {lease.message.id}")
         self._tasks.add(task)
         task.add_done_callback(lambda done: self._tidy(done, lease, slot))
 
@@ -146,7 +146,3 @@ class InHand:
         self._tasks.discard(task)
         self._moved.set()
         self._ended()
-        if not task.cancelled() and (error := task.exception()) is not None:
-            asyncio.get_running_loop().call_exception_handler(
-                {"message": f"{task.get_name()} ended by a defect", "exception": error}
-            )

@@ -12,6 +12,7 @@ import math
 from collections.abc import Awaitable
 from typing import Protocol, TypeVar
 
+from qtrigger.background import begin
 from qtrigger.backoff import RenewalPacing
 from qtrigger.clock import Clock, Timer
 from qtrigger.errors import LeaseLostError, QueueError, QueueMissing, QueueUnavailable
@@ -129,8 +130,7 @@ class Lease:
         )
 
     def _begin_renewal(self, watcher: LeaseWatcher) -> None:
-        self._renewal = asyncio.ensure_future(self._renew(watcher))
-        self._renewal.set_name(f"renew {self.message.id}")
+        self._renewal = begin(self._renew(watcher), name=f"renew {self.message.id}")
 
     async def _renew(self, watcher: LeaseWatcher) -> None:
         asked_at = self._clock.monotonic()

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from qtrigger.background import begin
 from qtrigger.clock import Clock
 from qtrigger.errors import ExitCode, QtriggerError
 from qtrigger.events import EventSink, HostStopped, ReloadRejected
@@ -52,7 +53,8 @@ class Supervisor:
         self._at_once = asyncio.Event()
         self._reload = asyncio.Event()
         self._host: Host | None = None
-        self._retiring: set[asyncio.Task[int]] = set()
+        self._retiring: set[asyncio.Task[None]] = set()
+        self._stranded = 0
 
     def request_stop(self, reason: str) -> None:
         """Drain and end; asked a second time, release what runs and end at once."""
@@ -101,12 +103,14 @@ class Supervisor:
 
     async def _stop_all(self) -> int:
         """Stop the live host, wait for retiring ones; return how many messages are stranded."""
-        hosts = [self._stop_host(self._host, self._reason)] if self._host is not None else []
-        ends = await asyncio.gather(*hosts, *self._retiring, return_exceptions=True)
-        for end in ends:
-            if isinstance(end, BaseException):
-                self._tell_defect("a host could not be stopped", end)
-        return sum(end for end in ends if isinstance(end, int))
+        if self._host is not None:
+            try:
+                self._stranded += await self._stop_host(self._host, self._reason)
+            except Exception as error:  # noqa: BLE001  # it must not keep retiring hosts from ending
+                self._tell_defect("a host could not be stopped", error)
+        if self._retiring:
+            await asyncio.wait(self._retiring)
+        return self._stranded
 
     async def _start(self) -> Host | None:
         """Start a host; None when a stop is asked for before it is up."""
@@ -161,9 +165,13 @@ class Supervisor:
             self._sink.emit(ReloadRejected(message=f"{type(error).__name__}: {error}"))
             return
         if new is not None:
-            retiring = asyncio.create_task(self._stop_host(old, "reload"), name="retiring host")
+            retiring = begin(self._retire(old), name="a host that was replaced")
             self._retiring.add(retiring)
+            retiring.add_done_callback(self._retiring.discard)
             self._host = new
+
+    async def _retire(self, old: Host) -> None:
+        self._stranded += await self._stop_host(old, "reload")
 
     def _tell_defect(self, message: str, error: BaseException) -> None:
         asyncio.get_running_loop().call_exception_handler({"message": message, "exception": error})

@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
+from qtrigger.background import begin
 from qtrigger.clock import Clock
 from qtrigger.errors import WorkerStartError
 from qtrigger.events import EventSink
 from qtrigger.invocation import Interrupted, Invocation, Ran, WorkerLost
 from qtrigger.workers import answers
-from qtrigger.workers.background import begin
 from qtrigger.workers.lane import Lane
 from qtrigger.workers.loads import LoadNews
 from qtrigger.workers.pooled import PooledWorker

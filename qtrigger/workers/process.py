@@ -11,12 +11,12 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from qtrigger.background import begin
 from qtrigger.clock import Clock
 from qtrigger.events import EventSink
 from qtrigger.invocation import Interrupted, Invocation, Ran
 from qtrigger.workers import answers
 from qtrigger.workers.attached import Attached
-from qtrigger.workers.background import begin
 from qtrigger.workers.deadlines import Deadlines
 from qtrigger.workers.handshake import Handshake
 from qtrigger.workers.indexed import Indexed

@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
+from qtrigger.background import begin, tell_defect
 from qtrigger.clock import Clock
 from qtrigger.errors import WorkerStartError
 from qtrigger.events import EventSink, WorkerEnded, WorkerStarted
-from qtrigger.workers.background import begin, tell_defect
 from qtrigger.workers.loads import Crashers, LoadNews
 from qtrigger.workers.pooled import LoadCrash, PooledWorker
 from qtrigger.workers.worker import FunctionSpec, Loaded

@@ -501,3 +501,37 @@ async def test_a_hang_up_reloads_and_stops_once_the_terminal_is_gone() -> None:
     supervisor.hang_up()
     assert await house.clock.run(running) == ExitCode.OK
     assert house.probe.of(HostStopping)[-1].reason == "the terminal was closed"
+
+
+class Stuck(InlineWorker):
+    """Workers that cannot be stopped."""
+
+    async def stop(self, grace_s: float) -> None:
+        await super().stop(grace_s)
+        raise RuntimeError("they do not stop")
+
+
+async def test_a_replaced_host_that_cannot_be_stopped_is_told_while_the_next_one_runs() -> None:
+    told: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(
+        lambda _loop, context: told.append(context["message"])
+    )
+    house = House({"quick": quick})
+    workers = [InlineWorker(house.functions, clock=house.clock)]
+    workers.append(Stuck(house.functions, clock=house.clock))
+
+    async def start() -> Host:
+        host = house.host(workers.pop())
+        await host.start(workers=1, interpreter="this one", began_at=0.0)
+        return host
+
+    supervisor = house.supervisor(start=start)
+    running = asyncio.create_task(supervisor.run())
+    await house.clock.advance(1.0)
+    supervisor.request_reload()
+    await house.clock.advance(40.0)
+
+    assert told == ["a host that was replaced: they do not stop"]
+    assert not running.done()
+    supervisor.request_stop("done")
+    assert await house.clock.run(running) == ExitCode.OK

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
 
-from qtrigger.errors import AccessDenied, QueueUnavailable
+from qtrigger.errors import AccessDenied, QueueError, QueueUnavailable
 from qtrigger.events import InvocationFinished, LeaseEnded, LeaseRenewed, RenewalFailed
 from qtrigger.invocation import LeaseLost, Outcome, Succeeded, TriggerMessage
+from qtrigger.lease import Lease
+from qtrigger.queues.client import QueueMessage
+from qtrigger.queues.memory import MemoryQueueService
+from qtrigger.testing.clock import ManualClock
 from tests.unit.harness import PLAIN, Bench, Body, fail
 
 
@@ -201,3 +206,34 @@ async def test_a_settlement_waits_for_a_renewal_under_way_and_uses_its_receipt()
 
     assert bench.left() == []
     await bench.stop()
+
+
+class Faulty:
+    """A watcher with a defect."""
+
+    def renewed(self, message: QueueMessage, lease_s: float) -> None:
+        raise RuntimeError(f"{message.text} for {lease_s:g} s")
+
+    def not_renewed(self, message: QueueMessage, error: QueueError) -> None:
+        raise NotImplementedError
+
+    def lost(self, message: QueueMessage, reason: str) -> None:
+        raise NotImplementedError
+
+
+async def test_a_defect_in_a_renewal_is_told_when_it_happens() -> None:
+    told: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(
+        lambda _loop, context: told.append(context["message"])
+    )
+    clock = ManualClock()
+    queue = MemoryQueueService(clock).queue("orders")
+    await queue.create()
+    await queue.send("a")
+    (message,) = await queue.receive(1, 600.0)
+    lease = Lease(queue, message, lease_s=600.0, received_at=0.0, clock=clock)
+
+    lease.keep(Faulty())
+    await clock.advance(301.0)
+
+    assert told == [f"renew {message.id}: a for 600 s"]
