@@ -30,6 +30,9 @@ from qtrigger.queues.transport import (
 # Between the first address of a name and the next, as RFC 8305 has it.
 NEXT_ADDRESS_S = 0.25
 
+# Of a head: the request's, two of every request's, and the empty one.
+LINES = 4
+
 
 class HttptoolsTransport:
     """A `Transport` for `origin`, such as `https://acme.queue.core.windows.net`.
@@ -42,7 +45,7 @@ class HttptoolsTransport:
         self._host = parts.hostname or ""
         self._secure = parts.scheme == "https"
         self._port = parts.port or (443 if self._secure else 80)
-        self._fixed = f" HTTP/1.1\r\nHost: {parts.netloc}\r\nAccept-Encoding: identity\r\n"
+        self._fixed = f" HTTP/1.1\r\nHost: {parts.netloc}\r\nAccept-Encoding: identity"
         self._keep_alive_s = keep_alive_s
         self._tls: ssl.SSLContext | None = None
         self._idle: list[Connection] = []
@@ -81,15 +84,20 @@ class HttptoolsTransport:
             await asyncio.wait(ended)
 
     def _head(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> bytes:
-        lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
-        length = f"Content-Length: {len(body)}\r\n" if body or method in ("PUT", "POST") else ""
-        head = f"{method} {target}{self._fixed}{lines}{length}\r\n"
+        lines = [f"{name}: {value}" for name, value in headers.items()]
+        if body or method in ("PUT", "POST"):
+            lines.append(f"Content-Length: {len(body)}")
+        head = "\r\n".join([f"{method} {target}{self._fixed}", *lines, "\r\n"])
         try:
-            return head.encode("latin-1") + body
+            sent = head.encode("latin-1")
         except UnicodeEncodeError:
+            sent = b""
+        # One line break for each line, and no other: what holds more would be another request.
+        if sent.count(b"\n") != len(lines) + LINES or sent.count(b"\r") != len(lines) + LINES:
             # No chain, and not the character: it may be a signature's.
             what = "the address or the credential holds a character that HTTP cannot carry"
-            raise NoAnswer(Silence.NOT_CONNECTED, what) from None
+            raise NoAnswer(Silence.NOT_CONNECTED, what)
+        return sent + body
 
     def _kept(self) -> Connection | None:
         """The connection that was used last, if the other side can be trusted to keep it still."""

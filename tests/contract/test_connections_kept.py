@@ -205,12 +205,20 @@ async def test_what_comes_unasked_ends_the_connection_and_is_no_answer_to_the_ne
         assert made == 2
 
 
-async def test_what_http_cannot_carry_is_no_answer_and_is_not_shown() -> None:
-    async with transport_to(Server().serve) as transport:
-        with pytest.raises(NoAnswer, match="cannot carry") as failure:
-            await transport.request("GET", "/orders?sig=secret\u20ac", {}, b"")
-
-    assert "secret" not in str(failure.value)
+@pytest.mark.parametrize("character", ["\u20ac", "\n", "\r", "\r\nX-Other: 1\r\n\r\n"])
+async def test_what_http_cannot_carry_is_no_answer_and_is_not_shown(character: str) -> None:
+    server = Server()
+    server.let.set()
+    async with transport_to(server.serve) as transport:
+        for target, token in (
+            (f"/orders?sig=secret{character}", "t"),
+            ("/orders", f"secret{character}"),
+        ):
+            with pytest.raises(NoAnswer, match="cannot carry") as failure:
+                await transport.request("GET", target, {"Authorization": token}, b"")
+            assert "secret" not in str(failure.value)
+        assert (await get(transport)).status == 200
+        assert server.made == 1
 
 
 async def test_headers_without_end_are_bounded() -> None:
