@@ -81,11 +81,8 @@ class MessageLifecycle:
         self._tries = tries
         self._usual = UsualTime(clock)
         self._pause_told = options.visibility_timeout_s <= LONG_PAUSE_S
-        self._policy = TriesPolicy(
-            max_dequeue_count=options.max_dequeue_count,
-            pauses_s=(options.visibility_timeout_s,),
-            has_poison_queue=settlement.poison is not None,
-        )
+        has_poison = settlement.poison is not None
+        self._policy = TriesPolicy.of(options, has_poison_queue=has_poison)
         self._reports = MessageReports(
             function=function.name,
             queue=queue.name,

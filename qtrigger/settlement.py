@@ -26,6 +26,7 @@ from qtrigger.invocation import (
 )
 from qtrigger.lease import Lease
 from qtrigger.poison_copies import PoisonCopies
+from qtrigger.project.model import QueueOptions
 from qtrigger.queues.client import QueueClient
 from qtrigger.refusals import Foresight
 from qtrigger.wakeups import Wakeups
@@ -45,6 +46,15 @@ class TriesPolicy:
     max_dequeue_count: int
     pauses_s: tuple[float, ...]
     has_poison_queue: bool
+
+    @classmethod
+    def of(cls, options: QueueOptions, *, has_poison_queue: bool) -> TriesPolicy:
+        """The policy that a function's options mean."""
+        return cls(
+            max_dequeue_count=options.max_dequeue_count,
+            pauses_s=(options.visibility_timeout_s,),
+            has_poison_queue=has_poison_queue,
+        )
 
     def pause_after(self, dequeue_count: int) -> float:
         """Return the pause after the try with that dequeue count (from 1)."""

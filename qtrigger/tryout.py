@@ -152,6 +152,8 @@ async def try_out(
     ran = await worker.invoke(invocation)
     outcome = ran.outcomes[0]
     planned: Sequence[Planned] = ()
+    has_poison = poison_queue(function.trigger.queue) is not None
+    policy = TriesPolicy.of(function.options, has_poison_queue=has_poison)
     if isinstance(outcome, Succeeded):
         try:
             planned = outputs.plan(outcome.outputs, binding_data(message))
@@ -163,18 +165,10 @@ async def try_out(
     return TriedOut(
         invocation=invocation,
         outcome=outcome,
-        disposition=decide(outcome, message.dequeue_count, _policy(function)),
+        disposition=decide(outcome, message.dequeue_count, policy),
         duration_s=ran.duration_s,
         planned=planned,
         written=write and isinstance(outcome, Succeeded),
-    )
-
-
-def _policy(function: FunctionDefinition) -> TriesPolicy:
-    return TriesPolicy(
-        max_dequeue_count=function.options.max_dequeue_count,
-        pauses_s=(function.options.visibility_timeout_s,),
-        has_poison_queue=poison_queue(function.trigger.queue) is not None,
     )
 
 

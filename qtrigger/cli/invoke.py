@@ -192,8 +192,10 @@ async def _try(
             write=options.write,
         )
     finally:
-        await pool.stop(0.0)
-        await services.close()
+        try:
+            await pool.stop(0.0)
+        finally:
+            await services.close()
 
 
 def _found(project: Project, name: str) -> FunctionDefinition:

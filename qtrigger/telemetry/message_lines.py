@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Mapping
 
 from qtrigger.events import (
     InvocationFinished,
@@ -22,7 +23,12 @@ from qtrigger.events import (
     UserLog,
 )
 from qtrigger.telemetry.line import Line, line_of, sentence
-from qtrigger.telemetry.outcomes import describe_outcome, describe_retry, duration_text
+from qtrigger.telemetry.outcomes import (
+    Described,
+    describe_outcome,
+    describe_retry,
+    duration_text,
+)
 
 DEBUG, INFO, WARNING, ERROR = logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR
 
@@ -61,34 +67,35 @@ def _(event: StillRunning) -> Line:
 
 @line_of.register
 def _(event: InvocationFinished) -> Line:
-    described = describe_outcome(event)
-    return Line(
-        event="invocation.finished",
-        level=described.level,
-        tag=described.tag,
-        function=event.function,
-        message_id=event.message_id,
-        text=described.text,
-        details=described.details,
-        fields={
-            "queue": event.queue,
-            "invocation_id": event.invocation_id,
-            "dequeue_count": event.dequeue_count,
-            "outcome": described.outcome,
-            "disposition": event.disposition,
-            "duration_ms": round(event.duration_s * 1000, 3),
-            "waited_ms": round(event.waited_s * 1000, 3),
-            **({"retries": event.retries} if event.retries else {}),
-            **described.error_fields,
-        },
-    )
+    fields = {
+        "disposition": event.disposition,
+        "duration_ms": round(event.duration_s * 1000, 3),
+        "waited_ms": round(event.waited_s * 1000, 3),
+        **({"retries": event.retries} if event.retries else {}),
+    }
+    return _of_run(event, "invocation.finished", describe_outcome(event), fields)
 
 
 @line_of.register
 def _(event: RetryPending) -> Line:
-    described = describe_retry(event)
+    fields = {
+        "retry": event.retry,
+        "max_retries": event.max_retries,
+        "after_ms": round(event.after_s * 1000, 3),
+        "duration_ms": round(event.duration_s * 1000, 3),
+    }
+    return _of_run(event, "invocation.retrying", describe_retry(event), fields)
+
+
+def _of_run(
+    event: InvocationFinished | RetryPending,
+    name: str,
+    described: Described,
+    fields: Mapping[str, object],
+) -> Line:
+    """The line of a run that has ended, with what is common to all of them."""
     return Line(
-        event="invocation.retrying",
+        event=name,
         level=described.level,
         tag=described.tag,
         function=event.function,
@@ -100,10 +107,7 @@ def _(event: RetryPending) -> Line:
             "invocation_id": event.invocation_id,
             "dequeue_count": event.dequeue_count,
             "outcome": described.outcome,
-            "retry": event.retry,
-            "max_retries": event.max_retries,
-            "after_ms": round(event.after_s * 1000, 3),
-            "duration_ms": round(event.duration_s * 1000, 3),
+            **fields,
             **described.error_fields,
         },
     )
