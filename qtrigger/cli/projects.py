@@ -69,6 +69,10 @@ class ImportNotes:
             name = f"{event.function}: " if event.function else ""
             wiring.note(f"{name}{event.message}")
 
+    def wants(self, kind: type[Event]) -> bool:
+        """See `EventSink`."""
+        return kind is UserLog
+
 
 def read(
     root: Path, environ: Mapping[str, str], environment: str, only: Sequence[str] = ()

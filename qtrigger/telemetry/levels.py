@@ -42,6 +42,10 @@ class UserLevels:
         if not isinstance(event, UserLog) or event.level >= self._least(event):
             self._sink.emit(event)
 
+    def wants(self, kind: type[Event]) -> bool:
+        """See `EventSink`."""
+        return self._sink.wants(kind)
+
     def _least(self, event: UserLog) -> int:
         if not self._levels or event.logger.startswith("qtrigger."):
             return 0
