@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Protocol
 
-from qtrigger.background import begin
+from qtrigger.background import tell_defect
 from qtrigger.lease import Lease
 from qtrigger.project.model import QueueOptions
 from qtrigger.queues.client import QueueMessage
@@ -128,7 +128,7 @@ class InHand:
     def _own(
         self, end: Coroutine[object, object, None], lease: Lease, slot: _Slot | None = None
     ) -> None:
-        task = begin(end, name=f"{self._function} {lease.message.id}")
+        task = asyncio.create_task(end, name=f"{self._function} {lease.message.id}")
         self._tasks.add(task)
         task.add_done_callback(lambda done: self._tidy(done, lease, slot))
 
@@ -138,6 +138,7 @@ class InHand:
 
     def _tidy(self, task: asyncio.Task[None], lease: Lease, slot: _Slot | None) -> None:
         """Tidy up after a message, also when its task was cancelled or hit a defect of ours."""
+        tell_defect(task)
         lease.let_go()
         if slot is not None:
             slot.free()
