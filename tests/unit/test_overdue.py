@@ -82,11 +82,15 @@ async def test_a_cancellation_by_somebody_else_stays_one() -> None:
             await asyncio.Event().wait()
 
     early, late = asyncio.create_task(wait()), asyncio.create_task(wait())
+
+    def cancel_it() -> None:
+        late.cancel()
+
     await clock.advance(1)
     early.cancel()
     with pytest.raises(asyncio.CancelledError):
         await early
-    overdue.add("at once", clock.monotonic() + 9, lambda: late.cancel() and None)
+    overdue.add("at once", clock.monotonic() + 9, cancel_it)
     await clock.advance(9)
     with pytest.raises(asyncio.CancelledError):
         await late
