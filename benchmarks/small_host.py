@@ -22,7 +22,6 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
-TICKS = os.sysconf("SC_CLK_TCK")
 LIMIT_S = 30.0
 
 # What a run notes is when it began, on the clock that all processes share.
@@ -105,17 +104,21 @@ def write_project(root: Path, functions: int) -> list[str]:
     return queues
 
 
+def environ_of(**more: str) -> dict[str, str]:
+    """The environment of a command to measure: this repository's code, byte code kept."""
+    kept = {name: text for name, text in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "PYTHONPATH": str(REPOSITORY), **more}
+
+
 def start_host(
     root: Path, connection: str, *, environment: str = "Development"
 ) -> subprocess.Popen[bytes]:
     """Start `qtrigger start` there; its runs note their times in `notes.txt`."""
-    environ = {
-        **os.environ,
-        "AzureWebJobsStorage": connection,
-        "AZURE_FUNCTIONS_ENVIRONMENT": environment,
-        "NOTES": str(root / "notes.txt"),
-        "PYTHONPATH": str(REPOSITORY),
-    }
+    environ = environ_of(
+        AzureWebJobsStorage=connection,
+        AZURE_FUNCTIONS_ENVIRONMENT=environment,
+        NOTES=str(root / "notes.txt"),
+    )
     command = [sys.executable, "-m", "qtrigger", "start", str(root)]
     return subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
@@ -143,7 +146,7 @@ def wait_until(true: Callable[[], bool], what: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """CPU seconds that a process has used so far, and its resident memory in MiB now."""
+    """CPU seconds of a process's live threads until now, and its resident memory in MiB."""
 
     cpu_s: float
     rss_mib: float
@@ -151,9 +154,10 @@ class Usage:
 
 def usage(pid: int) -> Usage:
     """Read what Linux says of a process."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    # In nanoseconds, where the process's own sum is in hundredths of a second.
+    threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    cpu_s = sum(int(each.read_text().split()[0]) for each in threads) / 1e9
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    cpu_s = (int(fields[11]) + int(fields[12])) / TICKS
     return Usage(cpu_s, pages * os.sysconf("SC_PAGE_SIZE") / 2**20)
 
 

@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import subprocess
 import sys
@@ -19,16 +18,16 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks import small_host
-from benchmarks.small_host import REPOSITORY, Server
+from benchmarks.small_host import Server
 
 LIMIT_S = 20.0
 
 
 def command_cpu(*arguments: str) -> float:
     """Seconds of CPU, user and system, of one `qtrigger` command."""
-    environ = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
     command = [sys.executable, "-m", "qtrigger", *arguments]
     before = _children_cpu()
+    environ = small_host.environ_of()
     subprocess.run(command, env=environ, stdout=subprocess.DEVNULL, timeout=LIMIT_S, check=True)
     return _children_cpu() - before
 
@@ -89,7 +88,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--runs", type=int, default=7)
     runs = parser.parse_args().runs
-    command_cpu("--version")  # so that the byte code is there
+    for environment in ("Development", "Production"):
+        starts(1, environment)  # so that the byte code is there
     rows = [
         [
             f"`qtrigger {verb}`, CPU",
