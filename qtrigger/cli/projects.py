@@ -17,10 +17,11 @@ from qtrigger.cli import wiring
 from qtrigger.clock import Clock, SystemClock
 from qtrigger.errors import WorkerStartError
 from qtrigger.events import Event, EventSink, UserLog
-from qtrigger.project.definitions import Declaration, decorated
 from qtrigger.project.model import Problem, Project, Severity
 
+# What reading takes is imported by what reads, and so while a worker comes up.
 if TYPE_CHECKING:
+    from qtrigger.project.definitions import Declaration
     from qtrigger.workers.indexed import Indexed
     from qtrigger.workers.interpreter import Interpreter
     from qtrigger.workers.pool import WorkerPool
@@ -190,6 +191,8 @@ async def _index(
 
 
 def _declarations(indexed: Indexed, root: Path, script: Path) -> list[Declaration]:
+    from qtrigger.project.definitions import decorated
+
     return [
         replace(
             decorated(
