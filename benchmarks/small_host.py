@@ -72,7 +72,7 @@ def server() -> Iterator[Server]:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
     command = [sys.executable, "-O", "-m", "benchmarks.server", "--port", str(port)]
-    process = subprocess.Popen(command, cwd=REPOSITORY)
+    process = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.DEVNULL)
     try:
         wait_until(lambda: _answers(port), "the queue server answers")
         yield Server(port)
