@@ -35,6 +35,10 @@ class UserLevels:
 
     def __init__(self, sink: EventSink, levels: Mapping[str, str]) -> None:
         self._sink = sink
+        self.go_by(levels)
+
+    def go_by(self, levels: Mapping[str, str]) -> None:
+        """Go by these levels from now on."""
         self._levels = {name.casefold(): level for name, level in levels.items()}
 
     def emit(self, event: Event) -> None:
