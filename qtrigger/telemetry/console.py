@@ -14,7 +14,7 @@ from datetime import datetime
 import click
 
 from qtrigger.events import Event, FunctionState, HostReady, UserLog
-from qtrigger.telemetry.line import TextStream, is_shown, level_name
+from qtrigger.telemetry.line import TextStream, is_plain_success, is_shown, is_wanted, level_name
 from qtrigger.telemetry.lines import Line, line_of
 from qtrigger.telemetry.outcomes import duration_text
 
@@ -44,10 +44,16 @@ class ConsoleSink:
         if isinstance(event, HostReady):
             self._announce(event)
             return
+        if self._level > logging.INFO and is_plain_success(event):
+            return
         line = line_of(event)
         if not is_shown(event, line, self._level):
             return
         self._write(self._render(line, of_user=isinstance(event, UserLog)))
+
+    def wants(self, kind: type[Event]) -> bool:
+        """See `EventSink`."""
+        return is_wanted(kind, self._level)
 
     def _announce(self, event: HostReady) -> None:
         names = [state.name for state in event.functions]

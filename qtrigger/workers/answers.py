@@ -24,6 +24,7 @@ from qtrigger.invocation import (
     Succeeded,
 )
 from qtrigger.workers.indexed import Indexed, IndexedFunction
+from qtrigger.workers.python.message import microseconds
 from qtrigger.workers.python.wire import WireError
 from qtrigger.workers.worker import FunctionSpec, Loaded, LoadFailure
 
@@ -100,9 +101,9 @@ def invoke_request(number: int, invocation: Invocation) -> tuple[dict[str, Any],
             (
                 message.id,
                 message.dequeue_count,
-                message.inserted.isoformat(),
-                message.expires.isoformat(),
-                message.next_visible.isoformat(),
+                microseconds(message.inserted),
+                microseconds(message.expires),
+                microseconds(message.next_visible),
                 message.pop_receipt,
                 len(message.body),
             )

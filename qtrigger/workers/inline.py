@@ -30,7 +30,7 @@ from qtrigger.workers.python.annotations import SignatureError
 from qtrigger.workers.python.calls import Call
 from qtrigger.workers.python.context import SCOPE, Context, Scope
 from qtrigger.workers.python.failures import Describer
-from qtrigger.workers.python.message import Message
+from qtrigger.workers.python.message import Message, microseconds
 from qtrigger.workers.python.signature import Plan, plan
 from qtrigger.workers.worker import FunctionSpec, Loaded, LoadFailure
 
@@ -170,8 +170,8 @@ def _message(message: TriggerMessage) -> Message:
         id=message.id,
         body=message.body,
         dequeue_count=message.dequeue_count,
-        inserted=message.inserted.isoformat(),
-        expires=message.expires.isoformat(),
-        next_visible=message.next_visible.isoformat(),
+        inserted=microseconds(message.inserted),
+        expires=microseconds(message.expires),
+        next_visible=microseconds(message.next_visible),
         pop_receipt=message.pop_receipt,
     )

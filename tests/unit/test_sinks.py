@@ -26,6 +26,9 @@ class Broken:
         self.asked += 1
         raise BrokenPipeError
 
+    def wants(self, kind: type[Event]) -> bool:
+        return kind is HostLog
+
 
 class Stalled(io.StringIO):
     """A stream whose reader has paused."""

@@ -20,7 +20,7 @@ TRIGGER = {"name": "msg", "type": "queueTrigger", "direction": "in"}
 OUT = {"name": "out", "type": "queue", "direction": "out"}
 RETURN = {"name": "$return", "type": "queue", "direction": "out"}
 SCOPE = Scope("f", "run", "message")
-WHEN = "2026-12-01T10:00:00+00:00"
+WHEN = 1_796_119_200_000_000
 MESSAGE = Message("message", b"x", 1, WHEN, WHEN, WHEN, "receipt")
 
 
