@@ -93,7 +93,8 @@ def _walk(body: bytes, root: str, closed: Callable[[int, str, str], None]) -> No
     parser.StartDoctypeDeclHandler = _refuse_type_declaration
     try:
         parser.Parse(body, True)  # noqa: FBT003 - expat takes no keywords
-    except expat.ExpatError as error:
+    # The other two are what Python says to an encoding that it has not, as a proxy's page may name.
+    except (expat.ExpatError, LookupError, ValueError) as error:
         raise MarkupError(f"not well-formed: {error}") from error
 
 

@@ -22,12 +22,13 @@ _NAMES = (
     "DequeueCount",
     "MessageText",
 )
-# What the short way leaves to the full reader: tags within a text, control characters, and a CR,
-# which a reader of XML turns into a line feed.
-_TEXT = r"[^<\x00-\x08\x0b-\x1f\ufffe\uffff]*"
+# What the short way leaves to the full reader: tags within a text, a bare ">" (which the service
+# escapes, and which may be the end of a CDATA section), control characters, and a CR, which a
+# reader of XML turns into a line feed.
+_TEXT = r"[^<>\x00-\x08\x0b-\x1f\ufffe\uffff]*"
 _BEGIN = re.compile(
     r"\ufeff?(?:<\?xml version=[\"']1\.0[\"'](?: encoding=[\"'](?i:utf-8)[\"'])?"
-    r"(?: standalone=[\"']yes[\"'])?\s*\?>)?\s*<QueueMessagesList>"
+    r"(?: standalone=[\"']yes[\"'])?[ \t\r\n]*\?>)?[ \t\r\n]*<QueueMessagesList>"
 )
 _MESSAGE = re.compile(
     "<QueueMessage>" + "".join(f"<{name}>({_TEXT})</{name}>" for name in _NAMES) + "</QueueMessage>"
@@ -107,7 +108,7 @@ def _scanned(body: bytes) -> list[Sequence[str]] | None:
     while message := _MESSAGE.match(text, at):
         at = message.end()
         found.append(message.groups())
-    if text[at:].rstrip() != _END:
+    if text[at:].rstrip(" \t\r\n") != _END:  # XML knows no other white space
         return None
     return found if "&" not in text else _unescaped(found)
 

@@ -163,23 +163,29 @@ async def test_the_wish_for_a_pause_is_the_one_that_the_sdk_was_told(
             assert (ours.value.retry_after_s, ours.value.busy) == (seconds, True)
 
 
-PAGE = b"<html><body>Sign in to the network</body></html>"
+PAGES = {
+    "html": b"<html><body>Sign in to the network</body></html>",
+    "xhtml": b'<?xml version="1.0" encoding="gb2312"?><html><body>\xb5\xc7\xc2\xbc</body></html>',
+}
 
 
+@pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
 @pytest.mark.parametrize("status", [200, 302, 400, 401, 403, 404, 407, 409, 502, 503])
-async def test_a_page_of_a_proxy_is_an_outage_whatever_its_status(way: Way, status: int) -> None:
+async def test_a_page_of_a_proxy_is_an_outage_whatever_its_status(
+    way: Way, status: int, page: bytes
+) -> None:
     """The SDK goes by the status alone: a page of 404 would be a queue that is missing."""
     head = (
         f"HTTP/1.1 {status} Said\r\nServer: nginx\r\nContent-Type: text/html\r\n"
-        f"Location: http://127.0.0.1:1/\r\nContent-Length: {len(PAGE)}\r\n\r\n"
+        f"Location: http://127.0.0.1:1/\r\nContent-Length: {len(page)}\r\n\r\n"
     )
 
-    async with pair_by_string(way, plays=lambda _: [head.encode() + PAGE]) as pair:
+    async with pair_by_string(way, plays=lambda _: [head.encode() + page]) as pair:
         for verb in VERBS.values():
             with pytest.raises(QueueUnavailable) as ours:
                 await verb.ours(pair.ours)
             assert (ours.value.status, ours.value.code) == (status, "")
-            if status >= 400:
+            if status >= 400 and page is PAGES["html"]:  # the SDK's own reader fails on the other
                 with pytest.raises(HttpResponseError) as theirs:
                     await verb.theirs(pair.theirs)
                 assert theirs.value.status_code == status

@@ -7,7 +7,9 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from azure.storage.queue.aio import QueueClient
 
+from qtrigger.project import connection_string
 from qtrigger.queues.account import EMULATOR_KEY
 from qtrigger.queues.identity import SCOPE
 from qtrigger.queues.markup import read_time
@@ -191,3 +193,26 @@ async def test_a_cr_is_written_so_that_it_arrives_where_the_sdks_becomes_a_line_
         ours, theirs = await pair.sent(send)
 
     assert (ours.text, theirs.text) == ("a\r\nb", "a\nb")
+
+
+KEYED = f"AccountName={ACCOUNT};AccountKey={EMULATOR_KEY}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "UseDevelopmentStorage=true",
+        KEYED,
+        f"defaultendpointsprotocol=https;accountname={ACCOUNT};accountkey={EMULATOR_KEY}",
+        f"DefaultEndpointsProtocol=http;{KEYED};EndpointSuffix=stack.example",
+        f"DefaultEndpointsProtocol=https;{KEYED};EndpointSuffix=core.chinacloudapi.cn",
+        f"{KEYED};QueueEndpoint=https://acme.z1.queue.storage.azure.net/",
+        f"{KEYED};QueueEndpoint=http://127.0.0.1:10001/acme;",
+        "QueueEndpoint=https://acme.queue.core.windows.net/;SharedAccessSignature=?sv=1&sig=a%2Bb",
+    ],
+)
+async def test_a_connection_string_leads_to_the_sdks_address_and_account(text: str) -> None:
+    account, _ = connection_string.parse(text)
+    async with QueueClient.from_connection_string(text, "orders") as theirs:
+        assert f"{account.endpoint}/orders" == theirs.url.partition("?")[0]
+        assert account.name == theirs.account_name

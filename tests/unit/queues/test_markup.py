@@ -129,6 +129,9 @@ def test_a_peeked_message_lacks_receipt_and_next_visibility() -> None:
         b"<QueueMessagesList><QueueMessage/></QueueMessagesList>",
         b"<QueueMessagesList>&#x1;</QueueMessagesList>",
         b'{"error": "not found"}',
+        b'<?xml version="1.0" encoding="gb2312"?><QueueMessagesList/>',
+        b'<?xml version="1.0" encoding="base64"?><QueueMessagesList/>',
+        b'<?xml version="1.0" encoding="unheard-of"?><QueueMessagesList/>',
         listing(MESSAGE.format(text="")).replace(b"<DequeueCount>3", b"<DequeueCount>many"),
         listing(MESSAGE.format(text="")).replace(b" GMT", b" CET"),
     ],
@@ -163,6 +166,8 @@ def test_an_error_gives_code_and_first_line() -> None:
     assert read_error(body) == ("ServerBusy", "Too busy.")
     assert read_error(b"") == ("", "")
     assert read_error(b"<html/>") == ("", "")
+    assert read_error(b'<?xml version="1.0" encoding="gb2312"?><html/>') == ("", "")
+    assert read_error(b'<?xml version="1.0" encoding="unheard-of"?><html/>') == ("", "")
 
 
 def test_a_written_cr_survives_an_xml_reader() -> None:
