@@ -8,25 +8,37 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from random import Random
 
 from qtrigger.backoff import PollBackoff
 from qtrigger.clock import Clock
 from qtrigger.events import EventSink
-from qtrigger.lifecycle import MessageLifecycle, Run
+from qtrigger.lifecycle import MessageLifecycle
 from qtrigger.listener import Listener
-from qtrigger.outputs import OutputWriter, ResolveName
+from qtrigger.outputs import OutputWriter
 from qtrigger.project import expressions
 from qtrigger.project.model import FunctionDefinition, HostConfig
 from qtrigger.project.queue_names import poison_queue
+from qtrigger.queue_state import QueueState
+from qtrigger.queues.account import Account
+from qtrigger.queues.client import QueueClient
 from qtrigger.queues.services import QueueServices
+from qtrigger.queues.watched import WatchedQueue
+from qtrigger.refusals import Foresight, Refusals
+from qtrigger.retrying import Retrying, Run
 from qtrigger.settlement import Settlement
+from qtrigger.throttling import Throttling
+from qtrigger.tries import TriesOfAll
 from qtrigger.wakeups import Wakeups
 from qtrigger.workers.worker import FunctionSpec
 
 
 class Assembly:
-    """Builds the listeners of one generation; they share services, workers and wake-ups."""
+    """Builds the listeners of one generation; they share services, workers and wake-ups.
+
+    `tries` is what generations before remember of messages.
+    """
 
     def __init__(
         self,
@@ -38,66 +50,116 @@ class Assembly:
         sink: EventSink,
         random: Random,
         changed: Callable[[], None],
+        tries: TriesOfAll | None = None,
     ) -> None:
         self._config = config
-        self._services = services
+        self._services = services.watched(self._throttling_of)
         self._run = run
         self._clock = clock
         self._sink = sink
         self._random = random
         self._changed = changed
+        self._tries = tries or TriesOfAll()
         self.wakeups = Wakeups()
+        self.throttling: list[Throttling] = []
 
     def listener(self, function: FunctionDefinition) -> Listener:
         """Return the function's listener, not polling yet; no request is made."""
         queue = self._services.of(function.trigger.account).queue(function.trigger.queue)
+        interval_s = function.options.max_polling_interval_s
+        state = QueueState(
+            function.name,
+            queue.name,
+            interval_s=interval_s,
+            clock=self._clock,
+            sink=self._sink,
+        )
         listener = Listener(
             function,
             queue=queue,
-            lifecycle=self._lifecycle(function),
-            backoff=PollBackoff(function.options.max_polling_interval_s, self._random),
+            lifecycle=self._lifecycle(function, queue, state),
+            backoff=PollBackoff(interval_s, self._random),
             clock=self._clock,
             sink=self._sink,
+            state=state,
             changed=self._changed,
         )
         self.wakeups.register(queue.address, listener.wake)
         return listener
 
-    def _lifecycle(self, function: FunctionDefinition) -> MessageLifecycle:
+    def _lifecycle(
+        self, function: FunctionDefinition, queue: QueueClient, state: QueueState
+    ) -> MessageLifecycle:
         return MessageLifecycle(
             function,
-            queue=self._services.of(function.trigger.account).queue(function.trigger.queue),
-            run=self._run,
-            outputs=OutputWriter(
-                function,
-                services=self._services,
-                resolve_name=self._name_resolver(function.name),
-                clock=self._clock,
-                wakeups=self.wakeups,
-            ),
-            settlement=self._settlement(function),
+            queue=WatchedQueue(queue, Refusals(queue.name, state)),
+            retrying=self._retrying(function),
+            settlement=self._settlement(function, state),
+            tries=self._tries.of(function.name, queue.address),
             config=self._config,
             clock=self._clock,
             sink=self._sink,
         )
 
-    def _settlement(self, function: FunctionDefinition) -> Settlement:
+    def _retrying(self, function: FunctionDefinition) -> Retrying:
+        return Retrying(
+            function.retry,
+            run=self._run,
+            outputs=output_writer(
+                function, services=self._services, clock=self._clock, wakeups=self.wakeups
+            ),
+            clock=self._clock,
+            random=self._random,
+        )
+
+    def _settlement(self, function: FunctionDefinition, state: QueueState) -> Settlement:
         name = poison_queue(function.trigger.queue)
-        service = self._services.of(function.trigger.account)
-        poison = service.queue(name) if name else None
-        return Settlement(poison=poison, clock=self._clock, wakeups=self.wakeups)
+        if not name:
+            return Settlement(poison=None, clock=self._clock, wakeups=self.wakeups)
+        account = function.trigger.account
+        queue, refusals = self._services.of(account).queue(name), Refusals(name, state)
+        return Settlement(
+            poison=WatchedQueue(queue, refusals),
+            clock=self._clock,
+            wakeups=self.wakeups,
+            foresight=Foresight(queue, account, refusals),
+        )
 
-    def _name_resolver(self, function_name: str) -> ResolveName:
-        def resolve(template: str, data: Mapping[str, object]) -> str:
-            return expressions.queue_name(
-                template,
-                data,
-                now=self._clock.utcnow(),
-                new_guid=uuid.uuid4,
-                function_name=function_name,
-            )
+    def _throttling_of(self, account: Account) -> Throttling:
+        self.throttling.append(Throttling(account.name, self._clock, self._sink))
+        return self.throttling[-1]
 
-        return resolve
+
+def output_writer(
+    function: FunctionDefinition, *, services: QueueServices, clock: Clock, wakeups: Wakeups
+) -> OutputWriter:
+    """Return what writes the outputs of the function's runs."""
+
+    def resolve(template: str, data: Mapping[str, object]) -> str:
+        return expressions.queue_name(
+            template,
+            data,
+            now=clock.utcnow(),
+            new_guid=uuid.uuid4,
+            function_name=function.name,
+        )
+
+    return OutputWriter(
+        function, services=services, resolve_name=resolve, clock=clock, wakeups=wakeups
+    )
+
+
+def within(function: FunctionDefinition, at_once: int | None) -> FunctionDefinition:
+    """Return the function with no more messages in processing than the workers have room for.
+
+    A batch is asked for when half of the room is free, so that none of it stays empty for long.
+    """
+    options = function.options
+    if at_once is None or at_once >= options.concurrency:
+        return function
+    batch_size = min(options.batch_size, max(at_once // 2, 1))
+    fewer = replace(options, batch_size=batch_size, new_batch_threshold=at_once - batch_size)
+    return replace(function, options=fewer)
 
 
 def function_spec(function: FunctionDefinition) -> FunctionSpec:

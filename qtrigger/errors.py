@@ -30,6 +30,7 @@ class ExitCode(IntEnum):
     PROJECT = 3
     SERVICE = 4
     PARTLY = 5
+    FAILED = 6
 
 
 class QtriggerError(Exception):
@@ -61,6 +62,11 @@ class QueueUnavailable(QueueError):
     ) -> None:
         super().__init__(message, status=status, code=code)
         self.retry_after_s = retry_after_s
+
+    @property
+    def busy(self) -> bool:
+        """Whether the service has too much to do: its limits are reached, or it was too slow."""
+        return self.status in (429, 503) or self.code == "OperationTimedOut"
 
 
 class QueueMissing(QueueError):

@@ -26,11 +26,13 @@ async def tell_hidden(listener: Listener, lease_s: float, sink: EventSink) -> No
     queue = cast("QueueInspector", listener.queue)  # every queue client is one
     with contextlib.suppress(QueueError):
         for _ in range(TRIES):
+            # What is just being deleted may or may not be in the count.
+            await listener.calm()
             ours = listener.unsettled
             if await queue.peek(1):
                 return
             hidden = await queue.approximate_count() - ours
-            if listener.unsettled == ours:
+            if listener.running == listener.unsettled == ours:
                 break
         else:
             return  # messages came and went all the time

@@ -8,22 +8,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from random import Random
 
-from qtrigger.assembly import Assembly, function_spec
+from qtrigger.assembly import Assembly, function_spec, within
+from qtrigger.background import begin
 from qtrigger.clock import Clock
-from qtrigger.events import (
-    EventSink,
-    FunctionState,
-    HostReady,
-    HostStopping,
-)
+from qtrigger.events import EventSink, FunctionResumed, FunctionState, HostReady, HostStopping
 from qtrigger.hidden import tell_hidden
 from qtrigger.idle import IdleWatch
 from qtrigger.listener import Listener
 from qtrigger.project.model import FunctionDefinition, Project
 from qtrigger.queues.services import QueueServices
-from qtrigger.workers.worker import Loaded, LoadFailure, Worker
+from qtrigger.throttling import Throttling
+from qtrigger.tries import TriesOfAll
+from qtrigger.workers.worker import Loaded, LoadFailure, Workers
 
 # After the functions were interrupted, their messages are released; the service gets this long.
 RELEASE_TIMEOUT_S = 5.0
@@ -32,7 +31,8 @@ RELEASE_TIMEOUT_S = 5.0
 class Host:
     """Runs one project's functions until told to stop.
 
-    `workers` is any `Worker`; the pool is one. `random` seeds the back-off of the listeners.
+    `workers` is any `Workers`; the pool is one. `random` seeds the back-off of the listeners,
+    and `tries` is what hosts before it in this process remember of messages.
     """
 
     def __init__(
@@ -40,14 +40,16 @@ class Host:
         project: Project,
         *,
         services: QueueServices,
-        workers: Worker,
+        workers: Workers,
         clock: Clock,
         sink: EventSink,
         random: Random,
+        tries: TriesOfAll | None = None,
     ) -> None:
         self.project = project
         self.listeners: tuple[Listener, ...] = ()
         self.failures: Mapping[str, LoadFailure] = {}
+        self._at_once: Mapping[str, int] = {}
         self._services = services
         self._workers = workers
         self._clock = clock
@@ -63,6 +65,7 @@ class Host:
             sink=sink,
             random=random,
             changed=self._idle.note,
+            tries=tries,
         )
 
     @property
@@ -70,26 +73,33 @@ class Host:
         """Messages in processing."""
         return sum(listener.running for listener in self.listeners)
 
-    async def start(self, *, workers: int, interpreter: str) -> None:
+    @property
+    def throttling(self) -> Sequence[Throttling]:
+        """What is known of the limits of each account that was asked."""
+        return tuple(self._assembly.throttling)
+
+    async def start(self, *, workers: int, interpreter: str, began_at: float) -> None:
         """Bring the workers up, load the functions and begin to poll for those that can run.
 
+        `began_at` is when somebody asked for this generation, on the monotonic clock.
         Raises WorkerStartError when no worker can be had. Nothing is polled before every
         function is known to load: a function that cannot run is not polled at all.
         """
-        began = self._clock.monotonic()
         try:
-            self.failures = (await self._load()).failures
+            loaded = await self._load()
+            self.failures, self._at_once = loaded.failures, loaded.at_once
             self.listeners = tuple(self._assembly.listener(each) for each in self._runnable())
         except BaseException:
             await self._close()
             raise
+        self._workers.watch(self._on_unable)
         self._polling = {_start_polling(listener) for listener in self.listeners}
         self._sink.emit(
             HostReady(
                 functions=self._states(),
                 workers=workers,
                 interpreter=interpreter,
-                after_s=self._clock.monotonic() - began,
+                after_s=self._clock.monotonic() - began_at,
             )
         )
 
@@ -99,9 +109,16 @@ class Host:
         At a reload it would be what the host before this one still works on.
         """
         self._looking = {
-            asyncio.ensure_future(tell_hidden(listener, self.project.host.lease_s, self._sink))
+            begin(
+                tell_hidden(listener, self.project.host.lease_s, self._sink),
+                name=f"look for what is hidden from {listener.function}",
+            )
             for listener in self.listeners
         }
+
+    def show_stacks(self) -> None:
+        """Have the workers say where their code stands."""
+        self._workers.show_stacks()
 
     async def failed(self) -> None:
         """Wait for a listener to end by a defect of ours, and raise it; else wait for ever."""
@@ -167,6 +184,15 @@ class Host:
         for listener in self.listeners:
             await listener.settled()
 
+    def _on_unable(self, unable: AbstractSet[str]) -> None:
+        """Ask for no message of a function that no worker can load any more."""
+        for listener in self.listeners:
+            if listener.function in unable:
+                listener.pause()
+            elif listener.resume():
+                self._sink.emit(FunctionResumed(function=listener.function))
+        self._idle.note()
+
     async def _load(self) -> Loaded:
         specs = [
             function_spec(function) for function in self.project.functions if not function.disabled
@@ -175,7 +201,7 @@ class Host:
 
     def _runnable(self) -> Sequence[FunctionDefinition]:
         return [
-            function
+            within(function, self._at_once.get(function.name))
             for function in self.project.functions
             if not function.disabled and function.name not in self.failures
         ]
@@ -210,7 +236,7 @@ class Host:
             connection=function.trigger.connection,
             state=state,
             why=why,
-            concurrency=function.options.concurrency,
+            concurrency=within(function, self._at_once.get(function.name)).options.concurrency,
         )
 
 

@@ -28,10 +28,38 @@ class TriggerMessage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Invocation:
-    """One run of one function.
+class ErrorDetail:
+    """A user function's error: type name, text, the traceback's text, and where it was raised.
 
-    `timeout_s` is the time the function itself may take (`functionTimeout`), None for no limit.
+    `place` is `file:line` of the innermost frame of the user's own code, "" when there is none.
+    """
+
+    type: str
+    message: str
+    traceback: str = ""
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrial:
+    """Where a run stands among the retries of its function's policy.
+
+    `count` is 0 for the first run, `most` the policy's `maxRetryCount` (-1: without end), `error`
+    how the run before this one failed, None for the first.
+    """
+
+    count: int
+    most: int
+    error: ErrorDetail | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """One run of one function, or several with one id where a retry policy wants them.
+
+    `timeout_s` is the time the function itself may take (`functionTimeout`), None for no limit;
+    `retry` is None for a function without a retry policy. `alone` asks that nothing runs beside it
+    in its worker.
     """
 
     id: str
@@ -39,6 +67,8 @@ class Invocation:
     messages: tuple[TriggerMessage, ...]
     max_dequeue_count: int
     timeout_s: float | None = None
+    retry: Retrial | None = None
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,19 +86,6 @@ class Output:
 
     binding: str
     items: tuple[OutputItem, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorDetail:
-    """A user function's error: type name, text, the traceback's text, and where it was raised.
-
-    `place` is `file:line` of the innermost frame of the user's own code, "" when there is none.
-    """
-
-    type: str
-    message: str
-    traceback: str = ""
-    place: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +113,9 @@ class TimedOut:
 class WorkerLost:
     """The worker process ended under the invocation.
 
-    `how` says in words how it ended ("exit code 3", "signal 9 (SIGKILL)"). `alone` is true when
-    nothing else ran there, so that this function itself must have been the cause.
+    `how` says in words how it ended ("exit code 3", "signal 11 (SIGSEGV)"). `alone` is true when
+    nothing else ran there, so that this function itself must have been the cause; else it is a
+    suspect, and no failure is laid to it.
     """
 
     how: str
@@ -108,8 +126,8 @@ class WorkerLost:
 class Interrupted:
     """Ended by us: no failure of the function's.
 
-    `by` is what interrupted it: `stop` (our stop or reload) or `neighbour` (its worker had to
-    end because of another run).
+    `by` is what interrupted it: `stop` (our stop or reload), `neighbour` (its worker had to end
+    because of another run) or `load` (no worker can load its function any more).
     """
 
     by: str = "stop"

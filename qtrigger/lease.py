@@ -8,12 +8,20 @@ is no longer ours.
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol
+import math
+from collections.abc import Awaitable
+from typing import Protocol, TypeVar
 
+from qtrigger.background import begin
 from qtrigger.backoff import RenewalPacing
 from qtrigger.clock import Clock, Timer
-from qtrigger.errors import LeaseLostError, QueueError, QueueMissing
+from qtrigger.errors import LeaseLostError, QueueError, QueueMissing, QueueUnavailable
 from qtrigger.queues.client import QueueClient, QueueMessage
+
+T = TypeVar("T")
+
+# The service's times are whole seconds, and a request takes a while to get there.
+LIFE_SLACK_S = 2.0
 
 
 class LeaseWatcher(Protocol):
@@ -34,7 +42,10 @@ class Lease:
 
     `expires_at` is the moment, on the monotonic clock, until which the message is surely hidden
     from others: counted from before the request, so it is never too late. `settled` says that
-    the service has taken a delete or a release.
+    the service has taken a delete or a release; `loss` is set once `lost` is true.
+
+    The service refuses to hide a message beyond its expiry, other than by a receive; so the last
+    renewal is for what is left of its life.
     """
 
     def __init__(
@@ -47,17 +58,21 @@ class Lease:
         clock: Clock,
     ) -> None:
         self.message = message
-        self.expires_at = received_at + lease_s
+        self.expires_at = received_at + _whole(lease_s)
+        # From the service's own times alone: our clock may be wrong by hours.
+        after_lease = message.expires - message.next_visible
+        self._ends_at = self.expires_at + after_lease.total_seconds() - LIFE_SLACK_S
         self.lost_because = ""
         self._queue = queue
         self._receipt = message.pop_receipt
-        self._lease_s = lease_s
+        self._lease_s = _whole(lease_s)
         self._clock = clock
-        self._pacing = RenewalPacing(lease_s)
+        self._pacing = RenewalPacing(self._lease_s)
         self._timer: Timer | None = None
         self._renewal: asyncio.Task[None] | None = None
         self._over = False
         self.settled = False
+        self.loss = asyncio.Event()
 
     @property
     def lost(self) -> bool:
@@ -69,15 +84,24 @@ class Lease:
         """Whether settling has begun, or the lease was let go: it is renewed no more."""
         return self._over
 
+    @property
+    def _left_s(self) -> float:
+        return self.expires_at - self._clock.monotonic()
+
+    @property
+    def _life_s(self) -> float:
+        """How long the message may surely be hidden from now on."""
+        return max(float(int(self._ends_at - self._clock.monotonic())), 0.0)
+
     def keep(self, watcher: LeaseWatcher) -> None:
         """Begin to renew, and tell `watcher` how it goes."""
-        age_s = self._lease_s - (self.expires_at - self._clock.monotonic())
+        age_s = self._lease_s - self._left_s
         self._schedule(self._pacing.next(renewed=True) - age_s, watcher)
 
     async def delete(self) -> None:
         """Remove the message for good. Raises the `QueueError` family; may be called again."""
         await self._stop_renewing()
-        await self._queue.delete(self.message.id, self._receipt)
+        await self._in_time(self._queue.delete(self.message.id, self._receipt), "delete")
         self.settled = True
 
     async def release(self, after_s: float, text: str | None = None) -> None:
@@ -86,7 +110,9 @@ class Lease:
         Raises the `QueueError` family; may be called again.
         """
         await self._stop_renewing()
-        receipt = await self._queue.update(self.message.id, self._receipt, after_s, text)
+        hidden_s = min(after_s, self._life_s)
+        release = self._queue.update(self.message.id, self._receipt, hidden_s, text)
+        receipt = await self._in_time(release, "release the message")
         self._receipt = receipt.pop_receipt
         self.settled = True
 
@@ -97,36 +123,57 @@ class Lease:
             self._timer.cancel()
 
     def _schedule(self, delay_s: float, watcher: LeaseWatcher) -> None:
-        if self._over:
-            return
+        if self._over or self.expires_at + 1.0 > self._ends_at:
+            return  # settled, or hidden to the end of its life
         self._timer = self._clock.call_later(
             max(delay_s, 0.0), lambda: self._begin_renewal(watcher)
         )
 
     def _begin_renewal(self, watcher: LeaseWatcher) -> None:
-        self._renewal = asyncio.ensure_future(self._renew(watcher))
-        self._renewal.set_name(f"renew {self.message.id}")
+        self._renewal = begin(self._renew(watcher), name=f"renew {self.message.id}")
 
     async def _renew(self, watcher: LeaseWatcher) -> None:
         asked_at = self._clock.monotonic()
+        hidden_s = min(self._lease_s, self._life_s)
+        if not hidden_s:
+            return  # it is about to expire; an update would only show it
         try:
-            receipt = await self._queue.update(self.message.id, self._receipt, self._lease_s)
+            renewal = self._queue.update(self.message.id, self._receipt, hidden_s)
+            receipt = await self._in_time(renewal, "renew the lease")
         except (LeaseLostError, QueueMissing) as error:
             self.lost_because = str(error)
+            self.loss.set()
             watcher.lost(self.message, self.lost_because)
             return
         except QueueError as error:
             # Whatever went wrong, a later try may still come in time.
-            self._schedule(self._pacing.next(renewed=False), watcher)
+            self._schedule(self._pacing.next(renewed=False, left_s=self._left_s), watcher)
             watcher.not_renewed(self.message, error)
             return
         self._receipt = receipt.pop_receipt
-        self.expires_at = asked_at + self._lease_s
+        self.expires_at = asked_at + hidden_s
         self._schedule(self._pacing.next(renewed=True), watcher)
-        watcher.renewed(self.message, self._lease_s)
+        watcher.renewed(self.message, hidden_s)
+
+    async def _in_time(self, request: Awaitable[T], words: str) -> T:
+        """Await a request; one that hangs must leave time for another before the lease ends."""
+        limit_s = self._pacing.limit(self._left_s)
+        if math.isinf(limit_s):
+            return await request
+        try:
+            async with self._clock.timeout(limit_s):
+                return await request
+        except TimeoutError:
+            text = f"{self._queue.address} did not answer within {limit_s:g} s (tried to {words})"
+            raise QueueUnavailable(text, code="TimedOut") from None
 
     async def _stop_renewing(self) -> None:
         """Cancel the next renewal and wait for one under way: its answer holds our receipt."""
         self.let_go()
         if self._renewal is not None and not self._renewal.done():
             await asyncio.wait([self._renewal])
+
+
+def _whole(lease_s: float) -> float:
+    """The lease as the service keeps it: it knows whole seconds only, and cuts the rest."""
+    return float(int(lease_s))

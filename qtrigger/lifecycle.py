@@ -10,30 +10,30 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 from qtrigger.clock import Clock
-from qtrigger.errors import QtriggerError, QueueError
+from qtrigger.errors import QueueError
 from qtrigger.events import EventSink
+from qtrigger.intake import trigger_message, undecodable_text
 from qtrigger.invocation import (
-    ErrorDetail,
-    Failed,
     Interrupted,
     Invocation,
     LeaseLost,
     Outcome,
-    Ran,
     Rejected,
-    Succeeded,
+    TimedOut,
     TriggerMessage,
+    WorkerLost,
 )
 from qtrigger.lease import Lease
-from qtrigger.outputs import OutputWriter
-from qtrigger.project.binding_data import binding_data
 from qtrigger.project.model import FunctionDefinition, HostConfig
 from qtrigger.queues.client import QueueClient, QueueMessage
-from qtrigger.queues.encoding import BodyUndecodable, decode
+from qtrigger.queues.encoding import BodyUndecodable
 from qtrigger.reports import MessageReports, tries_used_up
+from qtrigger.retrying import Ended, Retrying
 from qtrigger.settlement import (
     Abandon,
     Ack,
@@ -48,13 +48,11 @@ from qtrigger.settlement import (
     refused_on_arrival,
 )
 from qtrigger.tries import TriesSeen
+from qtrigger.usual import UsualTime
 
-# What a message whose way is cut short gets to be handed back.
-RELEASE_TIMEOUT_S = 2.0
+RELEASE_TIMEOUT_S = 2.0  # for a message whose way is cut short
 # A pause after failures that is longer than this was often meant to protect long runs.
 LONG_PAUSE_S = 600.0
-
-Run = Callable[[Invocation], Awaitable[Ran]]
 
 
 class MessageLifecycle:
@@ -65,9 +63,9 @@ class MessageLifecycle:
         function: FunctionDefinition,
         *,
         queue: QueueClient,
-        run: Run,
-        outputs: OutputWriter,
+        retrying: Retrying,
         settlement: Settlement,
+        tries: TriesSeen,
         config: HostConfig,
         clock: Clock,
         sink: EventSink,
@@ -75,26 +73,26 @@ class MessageLifecycle:
         self.lease_s = config.lease_s
         self._function = function
         self._queue = queue
-        self._run = run
-        self._outputs = outputs
+        self._retrying = retrying
         self._settlement = settlement
         self._function_timeout_s = config.function_timeout_s
         self._clock = clock
-        self._tries = TriesSeen()
         options = function.options
+        self._tries = tries
+        self._usual = UsualTime(clock)
         self._pause_told = options.visibility_timeout_s <= LONG_PAUSE_S
-        self._policy = TriesPolicy(
-            max_dequeue_count=options.max_dequeue_count,
-            pauses_s=(options.visibility_timeout_s,),
-            has_poison_queue=settlement.poison is not None,
-        )
+        has_poison = settlement.poison is not None
+        self._policy = TriesPolicy.of(options, has_poison_queue=has_poison)
         self._reports = MessageReports(
             function=function.name,
             queue=queue.name,
             poison_queue=settlement.poison.name if settlement.poison else "",
-            max_dequeue_count=options.max_dequeue_count,
             sink=sink,
         )
+
+    def stop_retrying(self) -> None:
+        """Begin no more retries within a receipt; what waits for one is released."""
+        self._retrying.stop()
 
     def lease(self, message: QueueMessage, received_at: float) -> Lease:
         """Take hold of a received message; `received_at` is from before the request."""
@@ -117,21 +115,29 @@ class MessageLifecycle:
 
     async def _process(self, lease: Lease, function_ended: Callable[[], None]) -> None:
         message = lease.message
-        if refused_on_arrival(message.dequeue_count, self._policy):
+        if refused_on_arrival(message.dequeue_count, self._policy_of(message)):
             function_ended()
             seen = self._tries.of(message.id)
             await self._refuse(lease, "tries", tries_used_up(message, seen), seen.invocation_id)
             return
         try:
-            body = decode(message.text, self._function.options.message_encoding)
+            received = trigger_message(self._function, message)
         except BodyUndecodable as error:
             function_ended()
-            await self._refuse(lease, "undecodable", self._undecodable(error))
+            await self._refuse(lease, "undecodable", undecodable_text(self._function, error))
             return
-        await self._invoke(lease, _trigger_message(message, body), function_ended)
+        await self._invoke(lease, received, function_ended)
+
+    def _policy_of(self, message: QueueMessage) -> TriesPolicy:
+        """The policy with the message's own limit: excused tries do not count towards it."""
+        excused = self._tries.of(message.id).excused
+        limit = self._policy.max_dequeue_count + excused
+        return replace(self._policy, max_dequeue_count=limit) if excused else self._policy
 
     async def hand_back(self, lease: Lease) -> None:
-        """Release a message that was received too late to be started."""
+        """Release a message that was received too late to be started; no try is held against it."""
+        seen = self._tries.of(lease.message.id)
+        self._tries.add(lease.message.id, seen.invocation_id, Interrupted())
         await self._settle(lease, Release(after_s=0.0))
         if lease.settled:
             self._reports.handed_back(lease.message)
@@ -143,12 +149,6 @@ class MessageLifecycle:
                 await lease.release(0.0)
             self._reports.handed_back(lease.message)
 
-    def _undecodable(self, error: BodyUndecodable) -> str:
-        function = self._function
-        cure = f"; qtrigger.functions.{function.name}.messageEncoding auto takes it beside base64"
-        encoding = function.options.message_encoding
-        return f"messageEncoding is {encoding}, but {error}{cure if error.plain else ''}"
-
     async def _refuse(
         self, lease: Lease, reason: str, detail: str, invocation_id: str = ""
     ) -> None:
@@ -156,7 +156,8 @@ class MessageLifecycle:
         has_poison = self._settlement.poison is not None
         settled = await self._settle(lease, Poison(reason=reason) if has_poison else Abandon())
         if settled.copied or not has_poison:
-            self._reports.poisoned(lease.message, settled, reason, detail, invocation_id)
+            limit = self._policy_of(lease.message).max_dequeue_count
+            self._reports.poisoned(lease.message, settled, reason, detail, invocation_id, limit)
 
     async def _invoke(
         self, lease: Lease, message: TriggerMessage, function_ended: Callable[[], None]
@@ -165,49 +166,44 @@ class MessageLifecycle:
             id=str(uuid.uuid4()),
             function=self._function.name,
             messages=(message,),
-            max_dequeue_count=self._policy.max_dequeue_count,
+            max_dequeue_count=self._policy_of(lease.message).max_dequeue_count,
             timeout_s=self._function_timeout_s,
+            alone=self._tries.of(message.id).suspect,
         )
         waited_s = max((self._clock.utcnow() - message.inserted).total_seconds(), 0.0)
         self._reports.started(invocation, lease.message)
+
+        def late(for_s: float, usual_s: float) -> None:
+            self._reports.still_running(invocation, lease.message, for_s, usual_s)
+
         try:
-            ran = await self._run(invocation)
-            outcome = await self._with_outputs_written(ran.outcomes[0], message)
+            ended = await self._retrying.run(
+                invocation,
+                lost=lease.loss,
+                watching=partial(self._usual.watching, late),
+                tell=partial(self._reports.retrying, invocation, lease.message),
+            )
         finally:
             function_ended()
-        await self._finish(lease, invocation, outcome, ran.duration_s, waited_s)
-
-    async def _with_outputs_written(self, outcome: Outcome, message: TriggerMessage) -> Outcome:
-        """Write what a success gave; a success whose outputs cannot be written is a failure."""
-        if not isinstance(outcome, Succeeded) or not outcome.outputs:
-            return outcome
-        try:
-            await self._outputs.write(outcome.outputs, binding_data(message))
-        except QtriggerError as error:
-            return Failed(error=ErrorDetail(type="OutputError", message=str(error)))
-        return outcome
+        await self._finish(lease, invocation, ended, waited_s)
 
     async def _finish(
-        self,
-        lease: Lease,
-        invocation: Invocation,
-        outcome: Outcome,
-        duration_s: float,
-        waited_s: float,
+        self, lease: Lease, invocation: Invocation, ended: Ended, waited_s: float
     ) -> None:
-        if lease.lost and not isinstance(outcome, Interrupted):
-            outcome = LeaseLost()
-        disposition = decide(outcome, lease.message.dequeue_count, self._policy)
-        if not isinstance(disposition, Ack):
-            self._tries.add(lease.message.id, invocation.id)
-        settled = await self._settle(lease, disposition)
+        lost = lease.lost and not isinstance(ended.outcome, Interrupted)
+        outcome = LeaseLost() if lost else ended.outcome
+        policy = self._policy_of(lease.message)
+        disposition = decide(outcome, lease.message.dequeue_count, policy)
+        if isinstance(disposition, Ack):
+            self._usual.succeeded(ended.duration_s)
+        settled = await self._settle_run(lease, invocation.id, outcome, disposition)
         self._reports.finished(
             invocation,
             lease.message,
-            outcome=outcome,
+            ended=replace(ended, outcome=outcome),
             disposition=disposition,
             settled=settled,
-            duration_s=duration_s,
+            max_dequeue_count=policy.max_dequeue_count,
             waited_s=waited_s,
         )
         if isinstance(disposition, Retry) and not self._pause_told:
@@ -216,8 +212,29 @@ class MessageLifecycle:
         if isinstance(disposition, Poison) and settled.copied:
             detail = outcome.reason if isinstance(outcome, Rejected) else ""
             self._reports.poisoned(
-                lease.message, settled, disposition.reason, detail, invocation.id
+                lease.message,
+                settled,
+                disposition.reason,
+                detail,
+                invocation.id,
+                policy.max_dequeue_count,
             )
+        if isinstance(outcome, Interrupted | TimedOut | WorkerLost) and not lease.lost:
+            # The message did not choose its pause; the back-off may be far into its waits.
+            self._settlement.hasten(self._queue)
+
+    async def _settle_run(
+        self, lease: Lease, invocation_id: str, outcome: Outcome, disposition: Disposition
+    ) -> Settled:
+        """Settle after a run, and remember the try of a message that comes back."""
+        deletes = isinstance(disposition, Ack)
+        if not deletes:
+            # Before it is released: it may be received again at once.
+            self._tries.add(lease.message.id, invocation_id, outcome)
+        settled = await self._settle(lease, disposition)
+        if deletes and settled.error is not None:
+            self._tries.add(lease.message.id, invocation_id, outcome)
+        return settled
 
     async def _settle(self, lease: Lease, disposition: Disposition) -> Settled:
         settled = await self._settlement.carry_out(disposition, lease)
@@ -225,15 +242,3 @@ class MessageLifecycle:
         if settled.error is None and isinstance(disposition, Ack | Poison):
             self._tries.forget(lease.message.id)
         return settled
-
-
-def _trigger_message(message: QueueMessage, body: bytes) -> TriggerMessage:
-    return TriggerMessage(
-        id=message.id,
-        body=body,
-        dequeue_count=message.dequeue_count,
-        inserted=message.inserted,
-        expires=message.expires,
-        next_visible=message.next_visible,
-        pop_receipt=message.pop_receipt,
-    )

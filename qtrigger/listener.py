@@ -1,9 +1,8 @@
 """The poll loop of one function.
 
-Owns the slots, the waits and the requests for messages; hands each message to its lifecycle and
-never looks inside. State is touched by the loop's own thread alone. Source: QueueListener of the
-storage extension; where that one stops for good on an error, this one says so once, waits and
-tries again.
+Owns the waits and the requests for messages; what is found goes on its way in `in_hand`. State is
+touched by the loop's own thread alone. Source: QueueListener of the storage extension; where that
+one stops for good on an error, this one says so once, waits and tries again.
 """
 
 from __future__ import annotations
@@ -11,51 +10,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Protocol
 
 from qtrigger.backoff import PollBackoff
 from qtrigger.clock import Clock
 from qtrigger.errors import AccessDenied, QueueError, QueueMissing, QueueUnavailable
 from qtrigger.events import EventSink, PollFinished
+from qtrigger.in_hand import InHand, Lifecycle
 from qtrigger.lease import Lease
 from qtrigger.project.model import FunctionDefinition
 from qtrigger.queue_state import MISSING, OK, QueueState
-from qtrigger.queues.client import QueueClient, QueueMessage
+from qtrigger.queues.client import QueueClient
 
 # While polls fail, wake-ups hasten them to one in this time at most.
 FAULT_PAUSE_S = 1.0
-
-
-class Lifecycle(Protocol):
-    """What a listener needs of the way of its messages."""
-
-    @property
-    def lease_s(self) -> float:
-        """How long a message is hidden when it is received."""
-
-    def lease(self, message: QueueMessage, received_at: float) -> Lease:
-        """Take hold of a received message."""
-
-    async def process(self, lease: Lease, function_ended: Callable[[], None]) -> None:
-        """Run the function and settle; call `function_ended` once, before settling."""
-
-    async def hand_back(self, lease: Lease) -> None:
-        """Release a message that is not to be started."""
-
-
-class _Slot:
-    """Room for one running function; given back once, however often `free` is called."""
-
-    __slots__ = ("_freed", "_taken")
-
-    def __init__(self, freed: Callable[[], None]) -> None:
-        self._freed = freed
-        self._taken = True
-
-    def free(self) -> None:
-        if self._taken:
-            self._taken = False
-            self._freed()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +50,7 @@ class Listener:
         backoff: PollBackoff,
         clock: Clock,
         sink: EventSink,
+        state: QueueState,
         changed: Callable[[], None],
     ) -> None:
         self.function = function.name
@@ -96,44 +64,76 @@ class Listener:
         self._stopped = asyncio.Event()
         self._exists = False
         self._found_since_wait = False
-        self._processing = 0
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._in_hand = InHand(
+            function.name,
+            lifecycle=lifecycle,
+            options=function.options,
+            ended=self._message_ended,
+        )
         self._woken = asyncio.Event()
-        self._message_moved = asyncio.Event()
-        self._state = QueueState(function.name, queue.name, sink)
-        self.stranded = 0
+        self._resumed = asyncio.Event()
+        self._resumed.set()
+        self._state = state
         self.polled = asyncio.Event()
         self.active_at = clock.monotonic()
 
     @property
     def state(self) -> str:
         """What is known of the queue; see `queue_state`."""
-        return self._state.now
+        return self._state.shown
+
+    @property
+    def good_poll_age_s(self) -> float | None:
+        """How long ago a poll was answered last; None before the first answer."""
+        return self._state.good_age_s
 
     @property
     def running(self) -> int:
         """Messages in processing: their functions have not ended."""
-        return self._processing
+        return self._in_hand.running
 
     @property
     def unsettled(self) -> int:
         """Messages in processing or being settled."""
-        return len(self._tasks)
+        return self._in_hand.unsettled
+
+    @property
+    def stranded(self) -> int:
+        """Messages that were given up and not handed back; they come back with their leases."""
+        return self._in_hand.stranded
 
     @property
     def seen_empty(self) -> bool:
-        """Whether the last poll found nothing and nothing is left to do."""
-        return self.state in (OK, MISSING) and not self._tasks and not self._found_since_wait
+        """Whether nothing is left to do: the last poll found nothing, or there are none now."""
+        if not self._resumed.is_set():
+            return not self.unsettled
+        return (
+            self._state.now in (OK, MISSING) and not self.unsettled and not self._found_since_wait
+        )
 
     def wake(self) -> None:
         """Poll again now instead of after the rest of the back-off."""
         self._woken.set()
 
+    def pause(self) -> None:
+        """Poll no more until `resume`; what is in processing goes on."""
+        self._resumed.clear()
+
+    def resume(self) -> bool:
+        """Poll again after a pause, now; says whether there was one."""
+        was_paused = not self._resumed.is_set()
+        if was_paused:
+            self._resumed.set()
+            self._woken.set()
+        return was_paused
+
     def stop_polling(self) -> None:
         """Ask for no more messages; what is in processing goes on."""
         self._stopped.set()
+        self._lifecycle.stop_retrying()
+        self._resumed.set()
         self._woken.set()
-        self._message_moved.set()
+        self._in_hand.wake()
 
     async def run(self) -> None:
         """Poll until told to stop; messages may still be on their way then, see `settled`."""
@@ -144,24 +144,27 @@ class Listener:
             self.polled.set()
             self._changed()
             if wait is None:
-                await self._wait_for_room()
+                await self._in_hand.room(self._stopped)
             else:
                 if wait.held_s:
                     await self._clock.wait(self._stopped, wait.held_s)
                 await self._clock.wait(self._woken, wait.s - wait.held_s)
+            await self._resumed.wait()
 
     async def settled(self) -> None:
         """Wait until every message taken so far has reached its end."""
-        while self._tasks:
-            await asyncio.wait(set(self._tasks))
+        await self._in_hand.settled()
+
+    async def calm(self) -> None:
+        """Wait until no message is just being settled; what is in processing may go on."""
+        await self._in_hand.calm()
 
     def cancel(self) -> None:
         """Give up on what is still unsettled: handed back if the service takes it at once.
 
         `stranded` counts the messages that it did not take; they come back when their leases end.
         """
-        for task in self._tasks:
-            task.cancel()
+        self._in_hand.cancel()
 
     async def _poll(self) -> _Wait | None:
         """Ask once. Return the wait before the next poll, or None when messages were found."""
@@ -224,48 +227,13 @@ class Listener:
 
     def _begin(self, lease: Lease) -> None:
         if self._stopped.is_set():
-            self._own(self._lifecycle.hand_back(lease), lease)
-            return
-        slot = _Slot(self._slot_freed)
-        self._processing += 1
-        self._own(self._lifecycle.process(lease, slot.free), lease, slot)
+            self._in_hand.hand_back(lease)
+        else:
+            self._in_hand.begin(lease)
 
-    def _own(
-        self, end: Coroutine[object, object, None], lease: Lease, slot: _Slot | None = None
-    ) -> None:
-        task = asyncio.ensure_future(end)
-        task.set_name(f"{self.function} {lease.message.id}")
-        self._tasks.add(task)
-        task.add_done_callback(lambda done: self._ended(done, lease, slot))
-
-    def _slot_freed(self) -> None:
-        self._processing -= 1
-        self._message_moved.set()
-
-    def _ended(self, task: asyncio.Task[None], lease: Lease, slot: _Slot | None) -> None:
-        """Tidy up after a message, also when its task was cancelled or hit a defect of ours."""
-        lease.let_go()
-        if slot is not None:
-            slot.free()
-        if task.cancelled() and not lease.settled:
-            self.stranded += 1
-        self._tasks.discard(task)
+    def _message_ended(self) -> None:
         self.active_at = self._clock.monotonic()
-        self._message_moved.set()
         self._changed()
-        if not task.cancelled() and (error := task.exception()) is not None:
-            asyncio.get_running_loop().call_exception_handler(
-                {"message": f"{task.get_name()} ended by a defect", "exception": error}
-            )
-
-    async def _wait_for_room(self) -> None:
-        options = self._options
-        while not self._stopped.is_set() and (
-            self._processing > options.new_batch_threshold
-            or len(self._tasks) - self._processing > options.batch_size
-        ):
-            self._message_moved.clear()
-            await self._message_moved.wait()
 
     def _nothing_there(self) -> float:
         self._exists = False

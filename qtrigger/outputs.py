@@ -35,7 +35,7 @@ class OutputError(QtriggerError):
 
 
 @dataclass(frozen=True, slots=True)
-class _Ready:
+class Planned:
     """An item that can be sent: where, and the text as it will stand on the wire."""
 
     binding: str
@@ -65,16 +65,23 @@ class OutputWriter:
 
     async def write(self, outputs: Sequence[Output], data: Mapping[str, object]) -> None:
         """Send every item, in order. Raises OutputError at the first that cannot be sent."""
-        ready = [
+        await self.send(self.plan(outputs, data))
+
+    def plan(self, outputs: Sequence[Output], data: Mapping[str, object]) -> Sequence[Planned]:
+        """Return what `send` takes, without a request. Raises OutputError for what cannot be."""
+        return [
             self._prepare(output.binding, index, item, data)
             for output in outputs
             for index, item in enumerate(output.items)
         ]
-        for written, message in enumerate(ready):
+
+    async def send(self, planned: Sequence[Planned]) -> None:
+        """Send them in order. Raises OutputError at the first that the service does not take."""
+        for written, message in enumerate(planned):
             try:
                 await self._send(message)
             except QueueError as error:
-                before = f" {written} of {len(ready)} were written before it." if written else ""
+                before = f" {written} of {len(planned)} were written before it." if written else ""
                 raise OutputError(
                     f"output {message.binding!r}: could not write to queue "
                     f"{message.queue.name!r}: {error}{before}"
@@ -82,7 +89,7 @@ class OutputWriter:
 
     def _prepare(
         self, binding: str, index: int, item: OutputItem, data: Mapping[str, object]
-    ) -> _Ready:
+    ) -> Planned:
         output = self._bindings[binding]
         try:
             _check_times(item)
@@ -90,7 +97,7 @@ class OutputWriter:
             text = encode(item.body, self._function.options.message_encoding)
         except QtriggerError as error:
             raise OutputError(f"output {binding!r}, item {index}: {error}") from error
-        return _Ready(binding, queue, text, item)
+        return Planned(binding, queue, text, item)
 
     def _queue(self, output: QueueOutput, data: Mapping[str, object]) -> QueueClient:
         if output.account is None:
@@ -98,7 +105,7 @@ class OutputWriter:
         name = self._resolve_name(output.queue, data)
         return self._services.of(output.account).queue(name)
 
-    async def _send(self, message: _Ready) -> None:
+    async def _send(self, message: Planned) -> None:
         pauses = doubling(FIRST_PAUSE_S, LONGEST_PAUSE_S)
         for tries_left in reversed(range(TRIES)):
             try:
@@ -121,7 +128,7 @@ def _check_times(item: OutputItem) -> None:
         raise OutputError(f"its time to live is {ttl_s} s; -1 (for ever) or from 1 s can be had")
 
 
-async def _put(message: _Ready) -> None:
+async def _put(message: Planned) -> None:
     """Send one message, making its queue when it is missing."""
     item = message.item
     try:

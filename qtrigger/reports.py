@@ -18,11 +18,14 @@ from qtrigger.events import (
     MessageHandedBack,
     MessagePoisoned,
     RenewalFailed,
+    RetryPending,
     SettlementFailed,
+    StillRunning,
 )
-from qtrigger.invocation import Invocation, Outcome
+from qtrigger.invocation import Invocation
 from qtrigger.lease import Lease
 from qtrigger.queues.client import QueueMessage
+from qtrigger.retrying import Ended, Pending
 from qtrigger.settlement import (
     Abandon,
     Ack,
@@ -46,7 +49,6 @@ class MessageReports:
     function: str
     queue: str
     poison_queue: str
-    max_dequeue_count: int
     sink: EventSink
 
     def started(self, invocation: Invocation, message: QueueMessage) -> None:
@@ -61,18 +63,55 @@ class MessageReports:
             )
         )
 
+    def still_running(
+        self, invocation: Invocation, message: QueueMessage, for_s: float, usual_s: float
+    ) -> None:
+        """A run takes much longer than those before it."""
+        self.sink.emit(
+            StillRunning(
+                function=self.function,
+                queue=self.queue,
+                invocation_id=invocation.id,
+                message_id=message.id,
+                for_s=for_s,
+                usual_s=usual_s,
+            )
+        )
+
+    def retrying(self, invocation: Invocation, message: QueueMessage, pending: Pending) -> None:
+        """A run has failed, and its function's policy wants another within this receipt."""
+        self.sink.emit(
+            RetryPending(
+                function=self.function,
+                queue=self.queue,
+                invocation_id=invocation.id,
+                message_id=message.id,
+                dequeue_count=message.dequeue_count,
+                max_dequeue_count=invocation.max_dequeue_count,
+                duration_s=pending.duration_s,
+                outcome=pending.failure,
+                retry=pending.retry,
+                max_retries=pending.most,
+                after_s=pending.after_s,
+            )
+        )
+
     def finished(
         self,
         invocation: Invocation,
         message: QueueMessage,
         *,
-        outcome: Outcome,
+        ended: Ended,
         disposition: Disposition,
         settled: Settled,
-        duration_s: float,
+        max_dequeue_count: int,
         waited_s: float,
     ) -> None:
-        """A function has run, and its message was settled as far as the service let us."""
+        """A function has run, and its message was settled as far as the service let us.
+
+        `max_dequeue_count` is the message's own limit, beyond which tries that are not held
+        against it have moved it.
+        """
         self.sink.emit(
             InvocationFinished(
                 function=self.function,
@@ -80,10 +119,11 @@ class MessageReports:
                 invocation_id=invocation.id,
                 message_id=message.id,
                 dequeue_count=message.dequeue_count,
-                max_dequeue_count=self.max_dequeue_count,
-                duration_s=duration_s,
+                max_dequeue_count=max_dequeue_count,
+                duration_s=ended.duration_s,
                 waited_s=waited_s,
-                outcome=outcome,
+                outcome=ended.outcome,
+                retries=ended.retries,
                 disposition=disposition_name(Drop() if settled.gone else disposition),
                 retry_after_s=_returns_after(disposition),
                 settled=settled.error is None,
@@ -97,6 +137,7 @@ class MessageReports:
         reason: str,
         detail: str,
         invocation_id: str,
+        max_dequeue_count: int,
     ) -> None:
         """A message was moved to the poison queue, or left alone where there is none.
 
@@ -111,7 +152,7 @@ class MessageReports:
                 message_id=message.id,
                 invocation_id=invocation_id,
                 dequeue_count=message.dequeue_count,
-                max_dequeue_count=self.max_dequeue_count,
+                max_dequeue_count=max_dequeue_count,
                 reason=reason,
                 detail="; ".join(part for part in (detail, doubt) if part),
             )
@@ -192,6 +233,7 @@ class MessageReports:
                     disposition=disposition_name(disposition),
                     message=str(settled.error),
                     hint="The message comes back by itself when its lease ends.",
+                    refused=isinstance(settled.error, AccessDenied),
                 )
             )
         elif settled.gone and not lease.lost:

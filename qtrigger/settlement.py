@@ -26,7 +26,9 @@ from qtrigger.invocation import (
 )
 from qtrigger.lease import Lease
 from qtrigger.poison_copies import PoisonCopies
+from qtrigger.project.model import QueueOptions
 from qtrigger.queues.client import QueueClient
+from qtrigger.refusals import Foresight
 from qtrigger.wakeups import Wakeups
 
 FIRST_PAUSE_S = 0.2
@@ -44,6 +46,15 @@ class TriesPolicy:
     max_dequeue_count: int
     pauses_s: tuple[float, ...]
     has_poison_queue: bool
+
+    @classmethod
+    def of(cls, options: QueueOptions, *, has_poison_queue: bool) -> TriesPolicy:
+        """The policy that a function's options mean."""
+        return cls(
+            max_dequeue_count=options.max_dequeue_count,
+            pauses_s=(options.visibility_timeout_s,),
+            has_poison_queue=has_poison_queue,
+        )
 
     def pause_after(self, dequeue_count: int) -> float:
         """Return the pause after the try with that dequeue count (from 1)."""
@@ -99,10 +110,10 @@ def decide(outcome: Outcome, dequeue_count: int, policy: TriesPolicy) -> Disposi
     match outcome:
         case Succeeded():
             return Ack()
+        case Interrupted() | WorkerLost(alone=False):
+            return Release(after_s=0.0)
         case Failed() | TimedOut() | WorkerLost():
             return _after_failure(dequeue_count, policy)
-        case Interrupted():
-            return Release(after_s=0.0)
         case LeaseLost():
             return Drop()
         case Postponed(delay_s=delay_s):
@@ -155,11 +166,23 @@ class _Copy:
 
 
 class Settlement:
-    """Carries dispositions out on one queue, and its poison queue where there is one."""
+    """Carries dispositions out on one queue, and its poison queue where there is one.
 
-    def __init__(self, *, poison: QueueClient | None, clock: Clock, wakeups: Wakeups) -> None:
+    `foresight` looks, at the first failed try, whether the poison queue could be had.
+    """
+
+    def __init__(
+        self,
+        *,
+        poison: QueueClient | None,
+        clock: Clock,
+        wakeups: Wakeups,
+        foresight: Foresight | None = None,
+    ) -> None:
         self.poison = poison
+        self._foresight = foresight
         self._clock = clock
+        self._wakeups = wakeups
         self._copies = PoisonCopies(poison, wakeups) if poison is not None else None
 
     async def carry_out(self, disposition: Disposition, lease: Lease) -> Settled:
@@ -182,7 +205,13 @@ class Settlement:
             return Settled(gone=str(error), copied=copy.made, perhaps_twice=copy.unsure)
         except QueueError as error:
             return Settled(error=error, copied=copy.made, perhaps_twice=copy.unsure)
+        if isinstance(disposition, Retry) and self._foresight is not None:
+            await self._foresight.look()
         return Settled(copied=copy.made, perhaps_twice=copy.unsure)
+
+    def hasten(self, queue: QueueClient) -> None:
+        """Have the queue polled now: a message that was released there need not wait."""
+        self._wakeups.wake(queue.address)
 
     async def _move_to_poison(self, lease: Lease, copy: _Copy) -> None:
         """Copy first, delete afterwards: a crash in between duplicates, and never loses."""

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from qtrigger.background import begin
 from qtrigger.clock import Clock
 from qtrigger.errors import ExitCode, QtriggerError
 from qtrigger.events import EventSink, HostStopped, ReloadRejected
@@ -25,7 +26,8 @@ class Supervisor:
     `start_host` loads the project anew and returns a host that already polls; it raises a
     `QtriggerError` when that cannot be done. The first stop request drains, the second one
     releases and leaves at once; a reload starts the new host before the old one stops.
-    `counts` gives the closing counts.
+    `counts` gives the closing counts; `terminal_gone` says whether the terminal that this was
+    started in has been closed.
     """
 
     def __init__(
@@ -37,6 +39,7 @@ class Supervisor:
         clock: Clock,
         sink: EventSink,
         counts: Callable[[], Mapping[str, int]],
+        terminal_gone: Callable[[], bool],
     ) -> None:
         self._start_host = start_host
         self._shutdown_timeout_s = shutdown_timeout_s
@@ -44,12 +47,14 @@ class Supervisor:
         self._clock = clock
         self._sink = sink
         self._counts = counts
+        self._terminal_gone = terminal_gone
         self._reason = ""
         self._stop = asyncio.Event()
         self._at_once = asyncio.Event()
         self._reload = asyncio.Event()
         self._host: Host | None = None
-        self._retiring: set[asyncio.Task[int]] = set()
+        self._retiring: set[asyncio.Task[None]] = set()
+        self._stranded = 0
 
     def request_stop(self, reason: str) -> None:
         """Drain and end; asked a second time, release what runs and end at once."""
@@ -61,6 +66,18 @@ class Supervisor:
     def request_reload(self) -> None:
         """Load the project anew and swap hosts once the new one is ready."""
         self._reload.set()
+
+    def hang_up(self) -> None:
+        """Take a SIGHUP: a wish to reload, unless it comes of a closed terminal, which stops."""
+        if self._terminal_gone():
+            self.request_stop("the terminal was closed")
+        else:
+            self.request_reload()
+
+    def show_stacks(self) -> None:
+        """Have the live host's workers say where their code stands."""
+        if self._host is not None:
+            self._host.show_stacks()
 
     async def run(self) -> ExitCode:
         """Run to the end. Raises QtriggerError when the first host cannot be started.
@@ -86,12 +103,14 @@ class Supervisor:
 
     async def _stop_all(self) -> int:
         """Stop the live host, wait for retiring ones; return how many messages are stranded."""
-        hosts = [self._stop_host(self._host, self._reason)] if self._host is not None else []
-        ends = await asyncio.gather(*hosts, *self._retiring, return_exceptions=True)
-        for end in ends:
-            if isinstance(end, BaseException):
-                self._tell_defect("a host could not be stopped", end)
-        return sum(end for end in ends if isinstance(end, int))
+        if self._host is not None:
+            try:
+                self._stranded += await self._stop_host(self._host, self._reason)
+            except Exception as error:  # noqa: BLE001  # it must not keep retiring hosts from ending
+                self._tell_defect("a host could not be stopped", error)
+        if self._retiring:
+            await asyncio.wait(self._retiring)
+        return self._stranded
 
     async def _start(self) -> Host | None:
         """Start a host; None when a stop is asked for before it is up."""
@@ -146,9 +165,13 @@ class Supervisor:
             self._sink.emit(ReloadRejected(message=f"{type(error).__name__}: {error}"))
             return
         if new is not None:
-            retiring = asyncio.create_task(self._stop_host(old, "reload"), name="retiring host")
+            retiring = begin(self._retire(old), name="a host that was replaced")
             self._retiring.add(retiring)
+            retiring.add_done_callback(self._retiring.discard)
             self._host = new
+
+    async def _retire(self, old: Host) -> None:
+        self._stranded += await self._stop_host(old, "reload")
 
     def _tell_defect(self, message: str, error: BaseException) -> None:
         asyncio.get_running_loop().call_exception_handler({"message": message, "exception": error})
@@ -164,9 +187,11 @@ class Supervisor:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self.request_stop, number.name)
-        loop.add_signal_handler(signal.SIGHUP, self.request_reload)
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup has it
+            loop.add_signal_handler(signal.SIGHUP, self.hang_up)
+        loop.add_signal_handler(signal.SIGUSR1, self.show_stacks)
         try:
             yield
         finally:
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
                 loop.remove_signal_handler(number)

@@ -1,7 +1,8 @@
 """What this process knows of the tries of messages that come back.
 
-Owns how many tries ended here with a result, and the last of them; bounded, and gone with the
-process. The dequeue count is the service's, and counts the tries of every host.
+Owns how many tries ended here with a result, the last of them, and how many are not held against
+the message; bounded, kept over reloads and gone with the process. The dequeue count is the
+service's, and counts the tries of every host.
 """
 
 from __future__ import annotations
@@ -9,15 +10,25 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 
+from qtrigger.invocation import Interrupted, Outcome, WorkerLost
+
 REMEMBERED_MESSAGES = 10_000
+# No more of a message's tries are excused, so that it has an end whatever happens around it.
+EXCUSED_TRIES = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The tries of one message that ended here; `invocation_id` is the last one's, "" of none."""
+    """The tries of one message that ended here; `invocation_id` is the last one's, "" of none.
+
+    `excused` of them ended by no fault of its function's. A `suspect` ran in a worker that ended,
+    alone or beside others, so that it is what ended it, or may be.
+    """
 
     results: int = 0
     invocation_id: str = ""
+    excused: int = 0
+    suspect: bool = False
 
 
 class TriesSeen:
@@ -30,10 +41,17 @@ class TriesSeen:
         """What is known of that message's tries before this one."""
         return self._seen.get(message_id, Seen())
 
-    def add(self, message_id: str, invocation_id: str) -> None:
+    def add(self, message_id: str, invocation_id: str, outcome: Outcome) -> None:
         """A try ended here, and the message will come back."""
-        results = self.of(message_id).results + 1
-        self._seen[message_id] = Seen(results, invocation_id)
+        before = self.of(message_id)
+        suspect = isinstance(outcome, WorkerLost)
+        excused = before.excused + _is_excused(outcome)
+        self._seen[message_id] = Seen(
+            results=before.results + 1,
+            invocation_id=invocation_id,
+            excused=min(excused, EXCUSED_TRIES),
+            suspect=suspect,
+        )
         self._seen.move_to_end(message_id)
         if len(self._seen) > REMEMBERED_MESSAGES:
             self._seen.popitem(last=False)
@@ -41,3 +59,23 @@ class TriesSeen:
     def forget(self, message_id: str) -> None:
         """The message has reached its end."""
         self._seen.pop(message_id, None)
+
+
+class TriesOfAll:
+    """What is remembered of every function's messages, handed from one host to the next.
+
+    A reload interrupts runs, and ends waits for a retry: what excuses these must outlive the host.
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[tuple[str, str], TriesSeen] = {}
+
+    def of(self, function: str, queue_address: str) -> TriesSeen:
+        """The memory of a function's messages on that queue."""
+        return self._of.setdefault((function, queue_address), TriesSeen())
+
+
+def _is_excused(outcome: Outcome) -> bool:
+    if isinstance(outcome, WorkerLost):
+        return not outcome.alone
+    return isinstance(outcome, Interrupted)

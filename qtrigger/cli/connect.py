@@ -22,7 +22,7 @@ from qtrigger.project.model import (
     Severity,
 )
 from qtrigger.project.queue_names import poison_queue
-from qtrigger.queues import wire
+from qtrigger.queues import rights, wire
 from qtrigger.queues.account import Account, Identity, Sas
 from qtrigger.queues.look import Inspected, Look, look_at_each
 from qtrigger.queues.sas import lacks
@@ -34,9 +34,9 @@ REQUEST_LIMIT_S: Final = 4.0
 
 TRIGGER, POISON, OUTPUT = "trigger", "poison queue", "output"
 _NEEDS: Final = {
-    TRIGGER: (wire.GET_MESSAGES, wire.DELETE_MESSAGE, wire.UPDATE_MESSAGE),
-    POISON: (wire.PUT_MESSAGE,),
-    OUTPUT: (wire.PUT_MESSAGE,),
+    TRIGGER: rights.TAKE,
+    POISON: rights.WRITE,
+    OUTPUT: rights.WRITE,
 }
 
 

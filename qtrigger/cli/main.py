@@ -32,6 +32,7 @@ VERBS = {
     "settings": "Show the configuration as it applies, and where it comes from.",
     "schema": "Print the JSON Schema of host.json or another file, for editors.",
     "send": "Put messages on a queue, encoded as the project expects them.",
+    "invoke": "Run one function once, without a queue.",
 }
 
 EPILOG = """\b
@@ -39,9 +40,10 @@ Examples:
   qtrigger start                      run the project in this folder
   qtrigger check                      say what is wrong with it
   qtrigger send orders '{"id": 1}'    put a message on its queue
+  qtrigger invoke charge --message x  run a function once, without a queue
 
 Exit codes: 0 done, 1 a defect of qtrigger, 2 wrong usage, 3 the project cannot be run,
-4 the queue service cannot be reached or refuses, 5 partly done.
+4 the queue service cannot be reached or refuses, 5 partly done, 6 the function failed.
 """
 
 

@@ -187,6 +187,7 @@ def _declarations(indexed: Indexed, root: Path, script: Path) -> list[Declaratio
 def _worker_maker(
     project: Project, clock: Clock, sink: EventSink
 ) -> tuple[Callable[[], PythonWorker], Interpreter]:
+    from qtrigger.telemetry.levels import UserLevels
     from qtrigger.workers.interpreter import choose_interpreter
     from qtrigger.workers.process import PythonWorker
 
@@ -198,7 +199,7 @@ def _worker_maker(
             root=project.root,
             env=project.settings,
             clock=clock,
-            events=sink,
+            events=UserLevels(sink, project.host.log_levels),
         )
 
     return make, interpreter

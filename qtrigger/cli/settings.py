@@ -17,6 +17,11 @@ from qtrigger.queues.account import Account
 
 SCHEMA_VERSION: Final = 1
 HIDDEN: Final = "(hidden)"
+# Two options that are often taken one for the other.
+NOTE: Final = (
+    "visibilityTimeout is the pause after a failed try; "
+    "what keeps a message while its function runs is qtrigger.lease, which is renewed."
+)
 EMPTY: Final = "(empty)"
 
 
@@ -77,7 +82,7 @@ def _as_text(project: Project, *, with_origin: bool) -> list[str]:
     for header, rows in tables:
         if rows:
             lines += ["", *_table(header, rows)] if lines else _table(header, rows)
-    return lines
+    return [*lines, "", NOTE]
 
 
 def _as_json(project: Project, *, with_origin: bool) -> str:

@@ -14,9 +14,10 @@ from typing import Any
 
 import click
 
-from qtrigger.cli import projects, wiring
+from qtrigger.cli import loop, projects, wiring
 from qtrigger.cli.emulation import Choice, LocalEmulator
 from qtrigger.cli.several import SeveralValues
+from qtrigger.cli.terminal import ControllingTerminal
 from qtrigger.clock import SystemClock
 from qtrigger.errors import ExitCode, ProjectError
 from qtrigger.events import EventSink, HostLog
@@ -24,6 +25,7 @@ from qtrigger.host import Host
 from qtrigger.queues.services import QueueServices
 from qtrigger.supervisor import Supervisor
 from qtrigger.telemetry.sinks import FanOut, LibraryLogs, Tally
+from qtrigger.tries import TriesOfAll
 
 
 class Seconds(click.ParamType[float]):
@@ -108,14 +110,12 @@ def start(project: str | None, log_format: str, log_level: str, **flags: Any) ->
     """Run PROJECT's functions (default: the nearest folder upwards with a host.json).
 
     The first Ctrl-C or SIGTERM lets running functions finish, a second one hands their messages
-    back and leaves at once. SIGHUP loads the project anew.
+    back and leaves at once. SIGHUP loads the project anew; closing the terminal stops.
     """
     options = StartOptions(root=wiring.find_root(project), **flags)
     tally = Tally()
     with wiring.open_sink(wiring.choose_format(log_format, options.environment), log_level) as sink:
-        import uvloop
-
-        return uvloop.run(_run(options, FanOut(tally, sink), tally))
+        return loop.run(_run(options, FanOut(tally, sink), tally))
 
 
 async def _run(options: StartOptions, sink: EventSink, tally: Tally) -> ExitCode:
@@ -131,6 +131,7 @@ async def _run(options: StartOptions, sink: EventSink, tally: Tally) -> ExitCode
         clock=clock,
         sink=sink,
         counts=tally.counts,
+        terminal_gone=ControllingTerminal().gone,
     )
     try:
         return await supervisor.run()
@@ -145,6 +146,7 @@ class HostStarter:
         self, options: StartOptions, emulator: LocalEmulator, clock: SystemClock, sink: EventSink
     ) -> None:
         self._first = True
+        self._tries = TriesOfAll()
         self._options = options
         self._emulator = emulator
         self._clock = clock
@@ -152,7 +154,7 @@ class HostStarter:
 
     async def start(self) -> Host:
         """Return a host that polls. Raises ProjectError when no function can run."""
-        options = self._options
+        options, began_at = self._options, self._clock.monotonic()
         loaded = await projects.load(
             options.root,
             os.environ,
@@ -162,11 +164,11 @@ class HostStarter:
             sink=self._sink,
         )
         try:
-            return await self._start(loaded)
+            return await self._start(loaded, began_at)
         finally:
             await loaded.close()
 
-    async def _start(self, loaded: projects.LoadedProject) -> Host:
+    async def _start(self, loaded: projects.LoadedProject, began_at: float) -> Host:
         options, project = self._options, loaded.project
         wiring.tell_findings(project.problems, self._sink)
         wiring.check_runnable(project)
@@ -181,8 +183,9 @@ class HostStarter:
             clock=self._clock,
             sink=self._sink,
             random=Random(),  # noqa: S311  # spreads polls, guards nothing
+            tries=self._tries,
         )
-        await host.start(workers=count, interpreter=interpreter.why)
+        await host.start(workers=count, interpreter=interpreter.why, began_at=began_at)
         if not host.listeners:
             await host.stop("nothing to run", up_to_s=0.0, at_once=asyncio.Event())
             raise ProjectError("no function could be loaded. Mend the findings above.")

@@ -21,20 +21,14 @@ from qtrigger.project.schemas import Node
 from qtrigger.project.settings import Settings
 from qtrigger.project.shape import shape
 from qtrigger.project.tree import Tree
-from qtrigger.queues import wire
+from qtrigger.queues import rights
 from qtrigger.queues.account import Account, Sas
 from qtrigger.queues.sas import shortcoming
 from qtrigger.queues.wire import Operation
 
 _RETURN: Final = "$return"
-# A failed message needs an update for its next try, and a put for its poison queue.
-_TRIGGER_NEEDS: Final = (
-    wire.GET_PROPERTIES,
-    wire.GET_MESSAGES,
-    wire.UPDATE_MESSAGE,
-    wire.PUT_MESSAGE,
-)
-_OUTPUT_NEEDS: Final = (wire.PUT_MESSAGE,)
+_TRIGGER_NEEDS: Final = (*rights.LOOK, *rights.TAKE, *rights.WRITE)
+_OUTPUT_NEEDS: Final = rights.WRITE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -167,6 +167,11 @@ def _credential(parts: dict[str, str], name: str) -> Credential:
     if token := parts.get("sharedaccesssignature", "").lstrip("?"):
         if "sig=" not in token.casefold():
             raise ConnectionStringError("SharedAccessSignature has no sig= in it")
+        if not all("!" <= character <= "~" for character in token.strip()):
+            raise ConnectionStringError(
+                "SharedAccessSignature holds a character that no address can have",
+                "copy it again, in one line and without spaces",
+            )
         return Sas(token=token)
     raise ConnectionStringError(
         *_missing("AccountKey or SharedAccessSignature", parts, "AccountKey")

@@ -92,21 +92,21 @@ class AiohttpTransport:
         return self._session
 
     def _no_answer(self, error: Exception) -> NoAnswer:
-        reason, detail = Silence.BROKEN_OFF, _reason(error)
+        why, detail = Silence.BROKEN_OFF, _reason(error)
         match error:
             case aiohttp.ClientConnectorCertificateError():
-                reason = Silence.UNTRUSTED
+                why = Silence.UNTRUSTED
             case aiohttp.ClientProxyConnectionError() | aiohttp.ClientHttpProxyError():
-                reason, detail = Silence.PROXY, f"{_bare(self._proxy)}: {_reason(error)}"
+                why, detail = Silence.PROXY, f"{_bare(self._proxy)}: {_reason(error)}"
             case aiohttp.ClientConnectorDNSError() if self._proxy is not None:
-                reason, detail = Silence.PROXY, f"{_bare(self._proxy)}: its name is not known"
+                why, detail = Silence.PROXY, f"{_bare(self._proxy)}: its name is not known"
             case aiohttp.ClientConnectorDNSError() | aiohttp.InvalidURL():
-                reason, detail = Silence.UNKNOWN_HOST, ""
+                why, detail = Silence.UNKNOWN_HOST, ""
             case aiohttp.ClientConnectorSSLError():
-                reason = Silence.NO_TLS
+                why = Silence.NO_TLS
             case aiohttp.ClientConnectorError():
-                reason = Silence.NOT_CONNECTED
-        return NoAnswer(reason, detail)
+                why = Silence.NOT_CONNECTED
+        return NoAnswer(why, detail)
 
 
 async def _once(

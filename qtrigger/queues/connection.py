@@ -108,7 +108,7 @@ class Connection(asyncio.Protocol):
             return
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserError as error:
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self.end(Silence.BROKEN_OFF, type(error).__name__)
             return
         self._settle()
@@ -116,7 +116,7 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """See `asyncio.Protocol`."""
         self._kept = False
-        if self._ends_with_connection():
+        if exc is None and self._ends_with_connection():
             self.on_message_complete()
             self._settle()
         self._fail(NoAnswer(Silence.BROKEN_OFF, type(exc).__name__ if exc else "closed"))

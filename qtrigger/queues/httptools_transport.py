@@ -30,22 +30,34 @@ from qtrigger.queues.transport import (
 # Between the first address of a name and the next, as RFC 8305 has it.
 NEXT_ADDRESS_S = 0.25
 
+# Of a head: the request's, two of every request's, and the empty one.
+LINES = 4
+
 
 class HttptoolsTransport:
-    """A `Transport` for `origin`, such as `https://acme.queue.core.windows.net`."""
+    """A `Transport` for `origin`, such as `https://acme.queue.core.windows.net`.
 
-    def __init__(self, origin: str) -> None:
+    A connection that was idle for `keep_alive_s` seconds is not used again.
+    """
+
+    def __init__(self, origin: str, *, keep_alive_s: float = KEEP_ALIVE_S) -> None:
         parts = urlsplit(origin)
         self._host = parts.hostname or ""
         self._secure = parts.scheme == "https"
         self._port = parts.port or (443 if self._secure else 80)
-        self._fixed = f" HTTP/1.1\r\nHost: {parts.netloc}\r\nAccept-Encoding: identity\r\n"
+        self._fixed = f" HTTP/1.1\r\nHost: {parts.netloc}\r\nAccept-Encoding: identity"
+        self._keep_alive_s = keep_alive_s
         self._tls: ssl.SSLContext | None = None
         self._idle: list[Connection] = []
         self._open: set[Connection] = set()
         self._room = MAX_CONNECTIONS
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._closed = False
+
+    @property
+    def open(self) -> int:
+        """The connections that are open, idle ones too."""
+        return len(self._open)
 
     async def request(
         self, method: str, target: str, headers: Mapping[str, str], body: bytes
@@ -72,15 +84,29 @@ class HttptoolsTransport:
             await asyncio.wait(ended)
 
     def _head(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> bytes:
-        lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
-        length = f"Content-Length: {len(body)}\r\n" if body or method in ("PUT", "POST") else ""
-        return f"{method} {target}{self._fixed}{lines}{length}\r\n".encode("latin-1") + body
+        lines = [f"{name}: {value}" for name, value in headers.items()]
+        if body or method in ("PUT", "POST"):
+            lines.append(f"Content-Length: {len(body)}")
+        head = "\r\n".join([f"{method} {target}{self._fixed}", *lines, "\r\n"])
+        try:
+            sent = head.encode("latin-1")
+        except UnicodeEncodeError:
+            sent = b""
+        # One line break for each line, and no other: what holds more would be another request.
+        if sent.count(b"\n") != len(lines) + LINES or sent.count(b"\r") != len(lines) + LINES:
+            # No chain, and not the character: it may be a signature's.
+            what = "the address or the credential holds a character that HTTP cannot carry"
+            raise NoAnswer(Silence.NOT_CONNECTED, what)
+        return sent + body
 
     def _kept(self) -> Connection | None:
         """The connection that was used last, if the other side can be trusted to keep it still."""
+        while self._idle and not self._idle[0].usable(self._keep_alive_s):
+            # What a burst has left; the last one used stands at the other end.
+            self._idle.pop(0).end(Silence.BROKEN_OFF)
         while self._idle:
             connection = self._idle.pop()
-            if connection.usable(KEEP_ALIVE_S):
+            if connection.usable(self._keep_alive_s):
                 return connection
             connection.end(Silence.BROKEN_OFF)
         return None
@@ -92,11 +118,12 @@ class HttptoolsTransport:
             self._waiting.append(waiting)
             try:
                 await waiting
-            finally:
+            except asyncio.CancelledError:
                 if waiting in self._waiting:
                     self._waiting.remove(waiting)
-                elif not self._closed and waiting.cancelled():
+                if not waiting.cancelled():
                     self._wake()  # it was our turn, and we do not take it
+                raise
             if self._closed:
                 raise NoAnswer(Silence.CLOSED)
             if kept := self._kept():
@@ -133,7 +160,7 @@ class HttptoolsTransport:
         return connection
 
     def _give_back(self, connection: Connection) -> None:
-        if connection.usable(KEEP_ALIVE_S) and not self._closed:
+        if connection.usable(self._keep_alive_s) and not self._closed:
             self._idle.append(connection)
             self._wake()
         else:

@@ -17,7 +17,7 @@ HOST = "127.0.0.1"
 # Loopback connects at once or not at all. An Azurite that is busy or only just up answers late,
 # and to take it for a stranger would end the start.
 CONNECT_TIMEOUT_S = 0.25
-ANSWER_TIMEOUT_S = 2.0
+ANSWER_TIMEOUT_S = 6.0
 
 # Storage answers a request without a signature with 4xx and its own headers.
 _SIGNS = (b"\r\nx-ms-", b"\r\nserver: azurite-queue", b"\r\nserver: qtrigger-emulator")
@@ -40,7 +40,7 @@ class Found:
 
 
 async def probe(port: int, clock: Clock) -> Found:
-    """Look at `port` on loopback: a quarter of a second at most, two more if it is held."""
+    """Look at `port` on loopback: a quarter of a second at most, six more if it is held."""
     try:
         async with clock.timeout(CONNECT_TIMEOUT_S):
             reader, writer = await asyncio.open_connection(HOST, port)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from qtrigger.queues.account import Account
 from qtrigger.queues.client import QueueService
+from qtrigger.queues.watched import RequestWatcher, WatchedService
 
 
 class QueueServices:
@@ -21,6 +22,10 @@ class QueueServices:
         if account not in self._services:
             self._services[account] = self._open_service(account)
         return self._services[account]
+
+    def watched(self, watcher: Callable[[Account], RequestWatcher]) -> QueueServices:
+        """The same services, each told of to a watcher of its account; they close together."""
+        return QueueServices(lambda account: WatchedService(self.of(account), watcher(account)))
 
     async def close(self) -> None:
         """Close all of them, also when some do not close well.

@@ -119,11 +119,17 @@ class MessageStore:
     def update(
         self, message_id: str, receipt: str, visibility_timeout_s: float, text: str | None
     ) -> Receipt:
-        """Hide the message from now on, under a new receipt. Raises LeaseLostError."""
+        """Hide the message from now on, under a new receipt.
+
+        Raises LeaseLostError, and QueueRejected for a time beyond the message's expiry.
+        """
         hidden = self._visibility(visibility_timeout_s, least=0)
         if text is not None:
             check_text(text)
         stored = self._held(message_id, receipt)
+        if self._clock.utcnow() + timedelta(seconds=hidden) > stored.expires:
+            # Azurite lets this pass; the service does not.
+            raise _out_of_range("visibilitytimeout", hidden, "no time beyond the message's expiry")
         if text is not None:
             stored.text = text
         self._hide(stored, hidden)

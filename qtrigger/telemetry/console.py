@@ -5,19 +5,25 @@ Owns layout and colours. What the lines say is decided elsewhere.
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import click
 
 from qtrigger.events import Event, FunctionState, HostReady, UserLog
-from qtrigger.telemetry.line import TextStream
+from qtrigger.telemetry.line import TextStream, is_shown, level_name
 from qtrigger.telemetry.lines import Line, line_of
 from qtrigger.telemetry.outcomes import duration_text
 
 SHORT_ID = 8
 TAG_WIDTH = 8
+
+# A message's text may stand in a line: colours pass, and what moves the cursor is taken out.
+_MOVES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-ln-~]")
+_CONTROLS = re.compile(r"(?!\t|\x1b\[[0-9;:]*m)[\x00-\x1f\x7f-\x9f]")
 
 
 class ConsoleSink:
@@ -39,7 +45,7 @@ class ConsoleSink:
             self._announce(event)
             return
         line = line_of(event)
-        if line.level < self._level:
+        if not is_shown(event, line, self._level):
             return
         self._write(self._render(line, of_user=isinstance(event, UserLog)))
 
@@ -60,7 +66,7 @@ class ConsoleSink:
         tag = "" if of_user else line.tag
         text = line.text
         if of_user:
-            text = f"{logging.getLevelName(line.level)} {text}"
+            text = _with_extra(f"{level_name(line.level)} {text}", line)
         columns = [now, _styled(f"{tag:<{TAG_WIDTH}}", line)]
         if line.function:
             columns.append(f"{line.function:<{self._name_width}}")
@@ -69,7 +75,8 @@ class ConsoleSink:
         indent = " " * 10
         first, *rest = text.splitlines() or [""]
         details = [*rest, *self._news(line).rstrip().splitlines()]
-        return "\n".join(["  ".join([*columns, first]), *(indent + each for each in details)])
+        details = [indent + _harmless(each) for each in details]
+        return "\n".join(["  ".join([*columns, _harmless(first)]), *details])
 
     def _news(self, line: Line) -> str:
         """The details, unless the function's last line had the same: five tries, one traceback."""
@@ -96,6 +103,28 @@ def function_table(functions: Sequence[FunctionState]) -> list[str]:
     return [
         "  ".join([*(f"{row[i]:<{widths[i]}}" for i in range(3)), row[3]]).rstrip() for row in rows
     ]
+
+
+def _with_extra(text: str, line: Line) -> str:
+    """A user's line with its fields at the end of the first line, as `key=value`."""
+    extra = line.fields.get("extra")
+    if not isinstance(extra, Mapping):
+        return text
+    first, *rest = text.split("\n")
+    pairs = (f"{_quoted(name)}={_quoted(value)}" for name, value in extra.items())
+    return "\n".join([f"{first}  {' '.join(pairs)}", *rest])
+
+
+def _harmless(text: str) -> str:
+    """A line that changes nothing but itself: other control characters are shown escaped."""
+    shown = _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", _MOVES.sub("", text))
+    return f"{shown}\x1b[0m" if "\x1b" in shown else shown
+
+
+def _quoted(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    plain = text.isprintable() and not any(c in text for c in ' ="')
+    return text if plain and text else json.dumps(text, ensure_ascii=False)
 
 
 def _styled(text: str, line: Line) -> str:

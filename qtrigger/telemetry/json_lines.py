@@ -6,13 +6,12 @@ event's own fields.
 
 from __future__ import annotations
 
-import logging
 from typing import Any, cast
 
 import structlog
 
 from qtrigger.events import Event
-from qtrigger.telemetry.line import TextStream
+from qtrigger.telemetry.line import TextStream, is_shown, level_name
 from qtrigger.telemetry.lines import line_of
 
 SCHEMA_VERSION = 1
@@ -36,7 +35,7 @@ class JsonSink:
     def emit(self, event: Event) -> None:
         """Write one event, unless its level is below the wanted one."""
         line = line_of(event)
-        if line.level < self._level:
+        if not is_shown(event, line, self._level):
             return
         known = {
             "function": line.function,
@@ -47,7 +46,7 @@ class JsonSink:
         self._log.info(
             line.event,
             schema_version=SCHEMA_VERSION,
-            level=logging.getLevelName(line.level).lower(),
+            level=level_name(line.level).lower(),
             message=line.text,
             **{name: value for name, value in known.items() if value},
             **line.fields,

@@ -5,12 +5,13 @@ Knows no event and no renderer: `lines` and `message_lines` register how each ev
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import Protocol
 
-from qtrigger.events import Event
+from qtrigger.events import Event, UserLog
 
 
 class TextStream(Protocol):
@@ -41,6 +42,25 @@ class Line:
 def line_of(event: Event) -> Line:
     """Return the line of an event. Raises TypeError for a value that is no event."""
     raise TypeError(f"no line for {type(event).__name__}")
+
+
+def is_shown(event: Event, line: Line, least: int) -> bool:
+    """Whether a line is to be shown where `least` is the least level wanted.
+
+    Of user code only the lines that it was asked for come here: its debug lines, which take
+    PYTHON_ENABLE_DEBUG_LOGGING, are shown beside the host's lines from info up.
+    """
+    if isinstance(event, UserLog) and least <= logging.INFO:
+        return True
+    return line.level >= least
+
+
+def level_name(level: int) -> str:
+    """Return the standard level that a number belongs to, as `logging` writes it."""
+    if level >= logging.CRITICAL:
+        return "CRITICAL"
+    names = ("ERROR", "WARNING", "INFO")
+    return next((name for name in names if level >= getattr(logging, name)), "DEBUG")
 
 
 def sentence(text: str) -> str:

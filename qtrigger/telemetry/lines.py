@@ -11,6 +11,7 @@ import logging
 from qtrigger.events import (
     Finding,
     FunctionLoadFailed,
+    FunctionResumed,
     HostLog,
     HostReady,
     HostStopped,
@@ -19,12 +20,14 @@ from qtrigger.events import (
     PollFinished,
     QueueStateChanged,
     ReloadRejected,
+    ThrottlingBegan,
+    ThrottlingEnded,
     WorkerEnded,
     WorkerStarted,
 )
 from qtrigger.telemetry import message_lines
 from qtrigger.telemetry.line import Line, line_of, sentence
-from qtrigger.telemetry.outcomes import duration_text
+from qtrigger.telemetry.outcomes import duration_text, ended_text
 
 __all__ = ["Line", "line_of", "message_lines"]
 
@@ -74,12 +77,18 @@ def _(event: HostReady) -> Line:
 
 @line_of.register
 def _(event: HostStopping) -> Line:
+    if event.reason == "reload":
+        text = f"{event.running} running on the code before, up to {event.up_to_s:g} s"
+    else:
+        text = (
+            f"{event.reason}: {event.running} running, up to {event.up_to_s:g} s "
+            "(a second signal leaves at once)"
+        )
     return Line(
         event="host.stopping",
         level=INFO,
-        tag="stopping",
-        text=f"{event.reason}: {event.running} running, up to {event.up_to_s:g} s "
-        "(a second signal leaves at once)",
+        tag="reloaded" if event.reason == "reload" else "stopping",
+        text=text,
         fields={"reason": event.reason, "running": event.running, "up_to_s": event.up_to_s},
     )
 
@@ -124,7 +133,7 @@ def _(event: PollFinished) -> Line:
 @line_of.register
 def _(event: QueueStateChanged) -> Line:
     level = {"ok": INFO, "missing": INFO, "unavailable": WARNING}.get(event.state, ERROR)
-    again = f" Next try in {event.next_try_s:.1f} s." if event.state != "ok" else ""
+    again = f" Next try in {event.next_try_s:.1f} s." if event.next_try_s else ""
     text = event.message or f"queue {event.queue!r} is there and answers"
     return Line(
         event=f"queue.{event.state}",
@@ -133,6 +142,35 @@ def _(event: QueueStateChanged) -> Line:
         function=event.function,
         text=f"{sentence(text)} {event.hint}".rstrip() + again,
         fields={"queue": event.queue},
+    )
+
+
+@line_of.register
+def _(event: ThrottlingBegan) -> Line:
+    return Line(
+        event="account.throttled",
+        level=WARNING,
+        tag="queue",
+        text=f"account {event.account} is busy and puts requests off: {sentence(event.message)} "
+        "They are made again by themselves; the end of it is told",
+        fields={"account": event.account},
+    )
+
+
+@line_of.register
+def _(event: ThrottlingEnded) -> Line:
+    return Line(
+        event="account.recovered",
+        level=INFO,
+        tag="queue",
+        text=f"account {event.account} is busy no more: it put off {event.busy:,} of "
+        f"{event.requests:,} requests within {duration_text(event.lasted_s)}",
+        fields={
+            "account": event.account,
+            "busy": event.busy,
+            "requests": event.requests,
+            "lasted_s": round(event.lasted_s, 3),
+        },
     )
 
 
@@ -170,7 +208,7 @@ def _(event: WorkerEnded) -> Line:
         event="worker.ended",
         level=DEBUG if event.expected else WARNING,
         tag="worker",
-        text=f"{event.worker} ended with {event.how} (pid {event.pid}){lost}{again}",
+        text=f"{event.worker} {ended_text(event.how)} (pid {event.pid}){lost}{again}",
         fields={"worker": event.worker, "pid": event.pid, "how": event.how, "lost": event.lost},
     )
 
@@ -186,6 +224,17 @@ def _(event: FunctionLoadFailed) -> Line:
         function=event.function,
         text=f"{place}{event.message}{hint}",
         details=event.traceback,
+    )
+
+
+@line_of.register
+def _(event: FunctionResumed) -> Line:
+    return Line(
+        event="function.resumed",
+        level=INFO,
+        tag="ready",
+        function=event.function,
+        text="a worker has loaded it again: it is polled again",
     )
 
 

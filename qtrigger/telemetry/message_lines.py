@@ -6,6 +6,8 @@ Owns their public names, levels and texts; see `lines`.
 from __future__ import annotations
 
 import logging
+import os
+from collections.abc import Mapping
 
 from qtrigger.events import (
     InvocationFinished,
@@ -15,11 +17,18 @@ from qtrigger.events import (
     MessageHandedBack,
     MessagePoisoned,
     RenewalFailed,
+    RetryPending,
     SettlementFailed,
+    StillRunning,
     UserLog,
 )
 from qtrigger.telemetry.line import Line, line_of, sentence
-from qtrigger.telemetry.outcomes import describe_outcome
+from qtrigger.telemetry.outcomes import (
+    Described,
+    describe_outcome,
+    describe_retry,
+    duration_text,
+)
 
 DEBUG, INFO, WARNING, ERROR = logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR
 
@@ -42,10 +51,51 @@ def _(event: InvocationStarted) -> Line:
 
 
 @line_of.register
-def _(event: InvocationFinished) -> Line:
-    described = describe_outcome(event)
+def _(event: StillRunning) -> Line:
+    usual = f", {duration_text(event.usual_s)} at most before" if event.usual_s else ""
     return Line(
-        event="invocation.finished",
+        event="invocation.running",
+        level=WARNING,
+        tag="running",
+        function=event.function,
+        message_id=event.message_id,
+        text=f"still running, {duration_text(event.for_s)}{usual}  hint: kill -USR1 {os.getpid()} "
+        "writes where every thread of the workers stands",
+        fields={"queue": event.queue, "invocation_id": event.invocation_id},
+    )
+
+
+@line_of.register
+def _(event: InvocationFinished) -> Line:
+    fields = {
+        "disposition": event.disposition,
+        "duration_ms": round(event.duration_s * 1000, 3),
+        "waited_ms": round(event.waited_s * 1000, 3),
+        **({"retries": event.retries} if event.retries else {}),
+    }
+    return _of_run(event, "invocation.finished", describe_outcome(event), fields)
+
+
+@line_of.register
+def _(event: RetryPending) -> Line:
+    fields = {
+        "retry": event.retry,
+        "max_retries": event.max_retries,
+        "after_ms": round(event.after_s * 1000, 3),
+        "duration_ms": round(event.duration_s * 1000, 3),
+    }
+    return _of_run(event, "invocation.retrying", describe_retry(event), fields)
+
+
+def _of_run(
+    event: InvocationFinished | RetryPending,
+    name: str,
+    described: Described,
+    fields: Mapping[str, object],
+) -> Line:
+    """The line of a run that has ended, with what is common to all of them."""
+    return Line(
+        event=name,
         level=described.level,
         tag=described.tag,
         function=event.function,
@@ -57,9 +107,7 @@ def _(event: InvocationFinished) -> Line:
             "invocation_id": event.invocation_id,
             "dequeue_count": event.dequeue_count,
             "outcome": described.outcome,
-            "disposition": event.disposition,
-            "duration_ms": round(event.duration_s * 1000, 3),
-            "waited_ms": round(event.waited_s * 1000, 3),
+            **fields,
             **described.error_fields,
         },
     )
@@ -118,7 +166,8 @@ def _(event: RenewalFailed) -> Line:
     hint = " The message will be run again when its lease ends." if event.refused else ""
     return Line(
         event="lease.not_renewed",
-        level=ERROR if event.refused else WARNING,
+        # That a right is missing was told as the listener's, once.
+        level=DEBUG if event.refused else WARNING,
         tag="LEASE",
         function=event.function,
         message_id=event.message_id,
@@ -144,7 +193,8 @@ def _(event: LeaseEnded) -> Line:
 def _(event: SettlementFailed) -> Line:
     return Line(
         event="settlement.failed",
-        level=ERROR,
+        # That a right is missing was told as the listener's, once.
+        level=DEBUG if event.refused else ERROR,
         tag="SETTLE",
         function=event.function,
         message_id=event.message_id,
@@ -161,6 +211,10 @@ def _(event: UserLog) -> Line:
         function=event.function,
         message_id=event.message_id,
         text=event.message,
-        fields={"logger": event.logger, "invocation_id": event.invocation_id},
+        fields={
+            "logger": event.logger,
+            "invocation_id": event.invocation_id,
+            **({"extra": event.extra} if event.extra else {}),
+        },
         details=event.error.traceback if event.error else "",
     )

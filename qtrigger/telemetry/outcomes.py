@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from qtrigger.events import InvocationFinished
+from qtrigger.events import InvocationFinished, RetryPending
 from qtrigger.invocation import (
     Failed,
     Interrupted,
@@ -22,6 +22,13 @@ from qtrigger.invocation import (
     TimedOut,
     WorkerLost,
 )
+
+# See `Interrupted.by`.
+INTERRUPTED_BY = {
+    "stop": "our stop",
+    "neighbour": "the end of its worker, which another run has brought about",
+    "load": "a worker that cannot load its function",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,48 +46,69 @@ class Described:
 def describe_outcome(event: InvocationFinished) -> Described:
     """Return the words for a finished invocation."""
     took = duration_text(event.duration_s)
-    tries = f"try {event.dequeue_count}"
+    tries = f"try {event.dequeue_count}{_after_retries(event)}"
     outcome = event.outcome
     match outcome:
         case Succeeded():
             return Described(
                 outcome="succeeded", tag="ok", level=logging.INFO, text=f"{tries}  {took}"
             )
-        case Failed(error=error):
-            place = f"  ({error.place})" if error.place else ""
+        case WorkerLost(alone=False):
             return Described(
-                outcome="failed",
-                tag="FAILED",
-                level=logging.ERROR,
-                text=f"{_failed(event)}  {took}  {error.type}: {error.message}{place}",
-                details=error.traceback,
-                error_fields={
-                    "error.type": error.type,
-                    "error.message": error.message,
-                    "error.place": error.place,
-                },
+                outcome="worker_lost",
+                tag="back",
+                level=logging.WARNING,
+                text=f"{tries}  {took}  {_cause(outcome)}, with others running there; this try is "
+                "not counted, and the next one runs alone",
             )
-        case TimedOut() | WorkerLost():
-            return Described(
-                outcome="timed_out" if isinstance(outcome, TimedOut) else "worker_lost",
-                tag="FAILED",
-                level=logging.ERROR,
-                text=f"{_failed(event)}  {took}  {_cause(outcome)}",
-            )
+        case Failed() | TimedOut() | WorkerLost():
+            return _failure(outcome, f"{_failed(event)}  {took}")
         case Interrupted() | LeaseLost() | Postponed() | Rejected():
             return _other(outcome, f"{tries}  {took}")
         case _:
             assert_never(outcome)
 
 
+def describe_retry(event: RetryPending) -> Described:
+    """Return the words for a run that failed and is followed by another within its receipt."""
+    most = f" of {event.max_retries}" if event.max_retries >= 0 else ""
+    when = f"in {duration_text(event.after_s)}" if event.after_s else "at once"
+    tries = f"try {event.dequeue_count}/{event.max_dequeue_count}, retry {event.retry}{most} {when}"
+    return _failure(event.outcome, f"{tries}  {duration_text(event.duration_s)}")
+
+
+def _failure(outcome: Failed | TimedOut | WorkerLost, text: str) -> Described:
+    if not isinstance(outcome, Failed):
+        return Described(
+            outcome="timed_out" if isinstance(outcome, TimedOut) else "worker_lost",
+            tag="FAILED",
+            level=logging.ERROR,
+            text=f"{text}  {_cause(outcome)}",
+        )
+    error = outcome.error
+    place = f"  ({error.place})" if error.place else ""
+    return Described(
+        outcome="failed",
+        tag="FAILED",
+        level=logging.ERROR,
+        text=f"{text}  {error.type}: {error.message}{place}",
+        details=error.traceback,
+        error_fields={
+            "error.type": error.type,
+            "error.message": error.message,
+            "error.place": error.place,
+        },
+    )
+
+
 def _other(outcome: Interrupted | LeaseLost | Postponed | Rejected, text: str) -> Described:
     match outcome:
-        case Interrupted():
+        case Interrupted(by=by):
             return Described(
                 outcome="interrupted",
                 tag="back",
                 level=logging.INFO,
-                text=f"{text}  interrupted by our stop and handed back",
+                text=f"{text}  interrupted by {INTERRUPTED_BY[by]} and handed back",
             )
         case LeaseLost():
             return Described(
@@ -111,12 +139,21 @@ def _other(outcome: Interrupted | LeaseLost | Postponed | Rejected, text: str) -
 def _cause(outcome: TimedOut | WorkerLost) -> str:
     if isinstance(outcome, TimedOut):
         return f"timed out after {duration_text(outcome.after_s)} (functionTimeout)"
-    return f"its worker process ended: {outcome.how}"
+    return f"its worker process {ended_text(outcome.how)}"
+
+
+def ended_text(how: str) -> str:
+    """Return the words for the end of a process, from how it ended."""
+    if how.startswith("signal"):
+        return f"was killed by {how}"
+    return f"ended with {how}" if how.startswith("exit code") else f"ended: {how}"
 
 
 def _failed(event: InvocationFinished) -> str:
     """Say which try failed, and what comes next when that is another try."""
-    tries = f"try {event.dequeue_count}/{event.max_dequeue_count}"
+    tries = f"try {event.dequeue_count}/{event.max_dequeue_count}{_after_retries(event)}"
+    if not event.settled:
+        return f"{tries}, again when its lease ends"
     if event.disposition == "retried":
         when = f"in {duration_text(event.retry_after_s)}" if event.retry_after_s else "at once"
         return f"{tries}, again {when}"
@@ -125,6 +162,12 @@ def _failed(event: InvocationFinished) -> str:
     if event.disposition == "abandoned":
         return f"{tries}, again when its lease ends"
     return tries
+
+
+def _after_retries(event: InvocationFinished) -> str:
+    if not event.retries:
+        return ""
+    return f" after {event.retries} retr{'y' if event.retries == 1 else 'ies'}"
 
 
 def duration_text(seconds: float) -> str:

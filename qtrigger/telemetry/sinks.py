@@ -56,7 +56,10 @@ class Tally:
             case MessagePoisoned():
                 self.poisoned += bool(event.poison_queue)
                 self.undecodable += event.reason == "undecodable"
-            case MessageHandedBack() | InvocationFinished(outcome=Interrupted()):
+            case (
+                MessageHandedBack()
+                | InvocationFinished(outcome=Interrupted() | WorkerLost(alone=False))
+            ):
                 self.handed_back += 1
             case InvocationFinished(outcome=Succeeded()):
                 self.succeeded += 1

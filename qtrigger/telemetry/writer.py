@@ -61,12 +61,20 @@ class BackgroundWriter:
         if dropped:
             text += f"({dropped} lines were dropped: the reader of this output is too slow)\n"
         try:
-            self._stream.write(text)
+            self._say(text)
             if caught_up:
                 self._stream.flush()
         except (OSError, ValueError):
             self._broken = True
             _discard(self._stream)
+
+    def _say(self, text: str) -> None:
+        """Write a text, escaping what the stream's encoding has no way to say."""
+        try:
+            self._stream.write(text)
+        except UnicodeEncodeError as error:
+            sayable = text.encode(error.encoding, "backslashreplace").decode(error.encoding)
+            self._stream.write(sayable)
 
 
 def _discard(stream: TextIO) -> None:

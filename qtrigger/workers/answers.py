@@ -6,6 +6,7 @@ Owns the shape of the load and invoke requests and of a run's ends. Pure; it sen
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,10 @@ def indexed(header: Mapping[str, Any]) -> Indexed:
 def loaded(header: Mapping[str, Any]) -> Loaded:
     """What a ready frame says."""
     failures = header["failures"]
-    return Loaded(failures={name: LoadFailure(**failure) for name, failure in failures.items()})
+    return Loaded(
+        failures={name: LoadFailure(**failure) for name, failure in failures.items()},
+        at_once=header["at_once"],
+    )
 
 
 def invoke_request(number: int, invocation: Invocation) -> tuple[dict[str, Any], bytes]:
@@ -91,6 +95,7 @@ def invoke_request(number: int, invocation: Invocation) -> tuple[dict[str, Any],
         "function": invocation.function,
         "invocation": invocation.id,
         "max": invocation.max_dequeue_count,
+        "retry": retry_part(invocation),
         "messages": [
             (
                 message.id,
@@ -105,6 +110,15 @@ def invoke_request(number: int, invocation: Invocation) -> tuple[dict[str, Any],
         ],
     }
     return header, b"".join([message.body for message in invocation.messages])
+
+
+def retry_part(invocation: Invocation) -> dict[str, Any] | None:
+    """What a run is told of its function's retry policy, None without one."""
+    if invocation.retry is None:
+        return None
+    retry = invocation.retry
+    error = {"error": asdict(retry.error)} if retry.error else {}
+    return {"count": retry.count, "max": retry.most, **error}
 
 
 def ran(

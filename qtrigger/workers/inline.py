@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,12 @@ from qtrigger.invocation import (
     TriggerMessage,
 )
 from qtrigger.workers import answers
-from qtrigger.workers.python.calls import Call, Message
+from qtrigger.workers.python.annotations import SignatureError
+from qtrigger.workers.python.calls import Call
 from qtrigger.workers.python.context import SCOPE, Context, Scope
 from qtrigger.workers.python.failures import Describer
-from qtrigger.workers.python.signature import Plan, SignatureError, plan
+from qtrigger.workers.python.message import Message
+from qtrigger.workers.python.signature import Plan, plan
 from qtrigger.workers.worker import FunctionSpec, Loaded, LoadFailure
 
 Notice = Callable[[str, str, str], None]
@@ -68,6 +71,12 @@ class InlineWorker:
     def running(self) -> int:
         """See `Worker`."""
         return len(self._open)
+
+    def watch(self, unable: Callable[[AbstractSet[str]], None]) -> None:
+        """See `Workers`: what has loaded here stays loaded."""
+
+    def show_stacks(self) -> None:
+        """See `Workers`: there is no process to ask."""
 
     async def start(self, functions: Sequence[FunctionSpec]) -> Loaded:
         """See `Worker`."""
@@ -121,11 +130,14 @@ class InlineWorker:
             await asyncio.wait(tasks)
 
     def _call(self, plan: Plan, scope: Scope, invocation: Invocation) -> Call:
+        storage = threading.local()
+        storage.invocation_id = invocation.id
         context = Context(
             scope=scope,
             function_directory=plan.directory,
             max_dequeue_count=invocation.max_dequeue_count,
-            thread_local_storage=threading.local(),
+            thread_local_storage=storage,
+            retry=answers.retry_part(invocation),
         )
 
         def notice(kind: str, text: str) -> None:

@@ -1,11 +1,12 @@
 """Starting the child's program under an interpreter.
 
-Owns the command line, what the programming model adds to the environment, and the socket that the
-two sides share.
+Owns the command line, what the programming model adds to the environment, the socket that the two
+sides share, and the pipe whose end in the host stands for the host's life.
 """
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,7 +22,9 @@ async def launch(
     """Start it; returns the host's end of the socket. Raises WorkerStartError."""
     ours, childs = socket.socketpair()
     ours.settimeout(0.0)
-    command = [str(interpreter), "-X", "utf8", "-u", str(ENTRY), str(childs.fileno())]
+    watched, held = os.pipe()
+    descriptors = (childs.fileno(), watched)
+    command = [str(interpreter), "-X", "utf8", "-u", str(ENTRY), *map(str, descriptors)]
     whole = {
         **env,
         "FUNCTIONS_WORKER_RUNTIME": "python",
@@ -29,10 +32,13 @@ async def launch(
         "PYTHONUNBUFFERED": "1",
     }
     try:
-        await spawn(command, cwd=root, env=whole, pass_fd=childs.fileno(), process=process)
+        await spawn(command, cwd=root, env=whole, pass_fds=descriptors, process=process)
     except BaseException:
         ours.close()
+        os.close(held)
         raise
     finally:
         childs.close()
+        os.close(watched)
+    process.hold(held)
     return ours

@@ -7,6 +7,7 @@ told once, however many workers find it.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from qtrigger.events import EventSink, FunctionLoadFailed
 from qtrigger.workers.pooled import LoadCrash
@@ -38,7 +39,7 @@ class Crashers:
     def came_up(self, loaded: Loaded) -> Loaded:
         """A worker has come up: what it has loaded, with those counted that it went without."""
         self._tries.clear()
-        return Loaded(failures={**loaded.failures, **self.left_out})
+        return replace(loaded, failures={**loaded.failures, **self.left_out})
 
 
 class LoadNews:

@@ -1,26 +1,27 @@
 """Several workers as one.
 
-Owns which worker gets an invocation, and the wait while there is none. It does not know the
-language: it is given a function that makes workers.
+Owns which worker gets an invocation, the wait while there is none, and the spare worker for those
+that must run alone. It does not know the language: it is given a function that makes workers.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
+from qtrigger.background import begin
 from qtrigger.clock import Clock
 from qtrigger.errors import WorkerStartError
 from qtrigger.events import EventSink
-from qtrigger.invocation import Interrupted, Invocation, Ran
+from qtrigger.invocation import Interrupted, Invocation, Ran, WorkerLost
 from qtrigger.workers import answers
+from qtrigger.workers.lane import Lane
 from qtrigger.workers.loads import LoadNews
 from qtrigger.workers.pooled import PooledWorker
 from qtrigger.workers.seat import Seat
 from qtrigger.workers.worker import FunctionSpec, Loaded
-
-# How long an invocation waits for a worker that can run it, beside others that are up and cannot.
-UNABLE_S = 60.0
 
 
 class WorkerPool:
@@ -37,10 +38,17 @@ class WorkerPool:
         self._make = make
         self._clock = clock
         self._events = events
+        self._news = LoadNews(events)
+        self._functions: Sequence[FunctionSpec] = ()
         self._seats: list[Seat] = []
+        self._lane = Lane(self._end_spare)
+        self._spare: Seat | None = None
+        self._leaving: set[asyncio.Task[None]] = set()
         self._stopping = False
         self._changed = asyncio.Event()
         self._running = 0
+        self._unable: AbstractSet[str] = frozenset()
+        self._tell_unable: Callable[[AbstractSet[str]], None] = lambda _unable: None
 
     @property
     def running(self) -> int:
@@ -50,7 +58,19 @@ class WorkerPool:
     @property
     def ready(self) -> int:
         """How many workers take invocations now."""
-        return sum(1 for seat in self._seats if seat.worker is not None and seat.worker.accepting)
+        return sum(seat.takes_invocations for seat in self._seats)
+
+    def watch(self, unable: Callable[[AbstractSet[str]], None]) -> None:
+        """See `Workers`."""
+        self._tell_unable = unable
+        if self._unable:
+            unable(self._unable)
+
+    def show_stacks(self) -> None:
+        """See `Workers`."""
+        for seat in (*self._seats, self._spare):
+            if seat is not None:
+                seat.show_stacks()
 
     async def start(self, functions: Sequence[FunctionSpec]) -> Loaded:
         """Start the workers side by side and wait for the first try of each.
@@ -58,19 +78,8 @@ class WorkerPool:
         What has failed to load is what the first of them says. Raises WorkerStartError when none
         comes up; when some do, the others are tried again later.
         """
-        news = LoadNews(self._events)
-        self._seats = [
-            Seat(
-                number,
-                make=self._make,
-                functions=functions,
-                clock=self._clock,
-                events=self._events,
-                news=news,
-                on_ready=self._changed.set,
-            )
-            for number in range(1, self._size + 1)
-        ]
+        self._functions = functions
+        self._seats = [self._seat(number) for number in range(1, self._size + 1)]
         try:
             firsts = await asyncio.gather(
                 *(seat.first for seat in self._seats), return_exceptions=True
@@ -80,7 +89,8 @@ class WorkerPool:
             raise
         for loaded in firsts:
             if isinstance(loaded, Loaded):
-                return loaded
+                at_once = {name: each * self._size for name, each in loaded.at_once.items()}
+                return replace(loaded, at_once=at_once)
         await self.stop(0.0)
         for error in firsts:
             if isinstance(error, BaseException):
@@ -90,14 +100,14 @@ class WorkerPool:
     async def invoke(self, invocation: Invocation) -> Ran:
         """See `Worker`. Waits for a worker when there is none; ends with `stop` at the latest.
 
-        Where the workers that are up cannot run the function, it is Interrupted after 60 s.
+        Where none of the workers that are up can run the function, it is Interrupted. What must run
+        alone gets its turn in a spare worker, which is there while anything waits for it.
         """
         self._running += 1
         try:
-            worker = await self._worker_for(invocation.function)
-            if worker is not None:
-                return await worker.invoke(invocation)
-            return answers.every(invocation, Interrupted(), 0.0)
+            if invocation.alone and not self._stopping and await self._lane.enter():
+                return await self._invoke_apart(invocation)
+            return await self._invoke(invocation, self._seats)
         finally:
             self._running -= 1
 
@@ -105,33 +115,88 @@ class WorkerPool:
         """See `Worker`."""
         self._stopping = True
         self._changed.set()
-        await asyncio.gather(*(seat.stop(grace_s) for seat in self._seats))
+        self._lane.excuse()
+        self._end_spare(grace_s)
+        await asyncio.gather(*(seat.stop(grace_s) for seat in self._seats), *self._leaving)
 
-    async def _worker_for(self, function: str) -> PooledWorker | None:
-        """None at a stop, or when the function cannot run."""
-        up_to = self._clock.monotonic() + UNABLE_S
+    def _seat(self, number: int) -> Seat:
+        return Seat(
+            number,
+            make=self._make,
+            functions=self._functions,
+            clock=self._clock,
+            events=self._events,
+            news=self._news,
+            on_change=self._on_change,
+        )
+
+    def _on_change(self) -> None:
+        """The workers that take invocations are others than before."""
+        self._changed.set()
+        loaded = [seat.loaded for seat in self._seats if seat.takes_invocations]
+        if not loaded:
+            return  # a waiting invocation costs nothing, and the next worker may load them all
+        unable = frozenset.intersection(*(frozenset(each.failures) for each in loaded))
+        if unable != self._unable:
+            self._unable = unable
+            self._tell_unable(unable)
+
+    async def _invoke_apart(self, invocation: Invocation) -> Ran:
+        try:
+            if self._stopping:  # its turn has come with the stop
+                return await self._invoke(invocation, ())
+            if self._spare is None:
+                self._spare = self._seat(self._size + 1)
+                self._spare.first.add_done_callback(_retrieve)
+            ran = await self._invoke(invocation, [self._spare])
+            if any(isinstance(outcome, WorkerLost) for outcome in ran.outcomes):
+                # This one ends workers; the others that wait were its neighbours, most likely.
+                self._lane.excuse()
+            return ran
+        finally:
+            self._lane.leave()
+
+    def _end_spare(self, grace_s: float = 0.0) -> None:
+        spare, self._spare = self._spare, None
+        if spare is not None:
+            ending = begin(spare.stop(grace_s), name="end of the spare worker")
+            self._leaving.add(ending)
+            ending.add_done_callback(self._leaving.discard)
+
+    async def _invoke(self, invocation: Invocation, seats: Sequence[Seat]) -> Ran:
+        worker = await self._worker_for(invocation.function, seats)
+        if worker is not None:
+            return await worker.invoke(invocation)
+        by = "stop" if self._stopping else "load"
+        return answers.every(invocation, Interrupted(by=by), 0.0)
+
+    async def _worker_for(self, function: str, seats: Sequence[Seat]) -> PooledWorker | None:
+        """None at a stop, or when the workers that are up cannot run the function."""
         while not self._stopping:
-            worker = self._least_busy(function)
+            worker = _least_busy(function, seats)
             if worker is not None:
                 return worker
-            left_s = up_to - self._clock.monotonic()
-            if left_s <= 0 and self.ready:
+            if any(seat.takes_invocations for seat in seats):
                 return None
+            # Nothing is up. To hand the message back would cost it a try each time it comes
+            # again; here it waits at no cost.
             self._changed.clear()
-            if left_s > 0:
-                await self._clock.wait(self._changed, left_s)
-            else:
-                # Nothing is up. To hand the message back would cost it a try each time it comes
-                # again; here it waits at no cost.
-                await self._changed.wait()
+            await self._changed.wait()
         return None
 
-    def _least_busy(self, function: str) -> PooledWorker | None:
-        best: PooledWorker | None = None
-        for seat in self._seats:
-            worker = seat.worker
-            if worker is None or not seat.can_run(function):
-                continue
-            if best is None or worker.running < best.running:
-                best = worker
-        return best
+
+def _least_busy(function: str, seats: Sequence[Seat]) -> PooledWorker | None:
+    best: PooledWorker | None = None
+    for seat in seats:
+        worker = seat.worker
+        if worker is None or not seat.can_run(function):
+            continue
+        if best is None or worker.running < best.running:
+            best = worker
+    return best
+
+
+def _retrieve(first: asyncio.Future[Loaded]) -> None:
+    """Nobody waits for a spare worker's first start; that it failed was told as an event."""
+    if not first.cancelled():
+        first.exception()

@@ -39,6 +39,9 @@ class PooledWorker(Worker, Protocol):
     def expected(self) -> bool:
         """Whether it ended because we asked for it."""
 
+    def show_stacks(self) -> None:
+        """Write where its code stands, as lines of its own."""
+
     async def wait_unavailable(self) -> None:
         """Wait until it takes no more invocations: it has ended, or is about to."""
 

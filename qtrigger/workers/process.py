@@ -10,31 +10,27 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
+from qtrigger.background import begin
 from qtrigger.clock import Clock
 from qtrigger.events import EventSink
 from qtrigger.invocation import Interrupted, Invocation, Ran
 from qtrigger.workers import answers
-from qtrigger.workers.background import begin
+from qtrigger.workers.attached import Attached
 from qtrigger.workers.deadlines import Deadlines
 from qtrigger.workers.handshake import Handshake
 from qtrigger.workers.indexed import Indexed
-from qtrigger.workers.launch import launch
-from qtrigger.workers.link import Link
 from qtrigger.workers.pooled import LoadCrash
 from qtrigger.workers.python.wire import Header
-from qtrigger.workers.spawn import Process
 from qtrigger.workers.underway import Underway
 from qtrigger.workers.usertext import UserText
 from qtrigger.workers.worker import FunctionSpec, Loaded
 
 
 class PythonWorker:
-    """A `Worker`: one child process under the given interpreter.
+    """A `Worker`: one child process under the given interpreter, started once.
 
-    `env` is its whole environment but for what the programming model adds; `root` its working
-    directory. It is started once, after an index or without; a new process is a new object.
+    `env` is its whole environment but for what the programming model adds, `root` its folder.
     """
 
     def __init__(
@@ -57,17 +53,14 @@ class PythonWorker:
         self._ours = False  # we are ending it, or have …
         self._by = "stop"  # … because of this; see `Interrupted`
         self._text = UserText(clock, events, note_after_s=self._deadlines.load_note_s)
-        self._broke = ""  # how it ended when it is not for the process itself to say
-        self._broken = asyncio.Event()
-        self._closed = asyncio.Event()
+        self._child = Attached(
+            clock, self._deadlines, on_line=self._text.on_line, on_frame=self._on_frame
+        )
         self._unavailable = asyncio.Event()
         self._ended = asyncio.Event()
-        self._process: Process | None = None
-        self._link: Link | None = None
         self._handshake: Handshake | None = None
         self._watcher: asyncio.Task[None] | None = None
         self._retirement: asyncio.Task[None] | None = None
-        self.how = "not started"
         self.lost = 0
 
     @property
@@ -78,7 +71,12 @@ class PythonWorker:
     @property
     def pid(self) -> int:
         """The process id, 0 before the start."""
-        return self._process.pid if self._process is not None else 0
+        return self._child.pid
+
+    @property
+    def how(self) -> str:
+        """How it ended, in words."""
+        return self._child.how
 
     @property
     def accepting(self) -> bool:
@@ -101,11 +99,11 @@ class PythonWorker:
         Raises WorkerStartError when the process does not come up. When the script itself brings
         it down, that is the failure of all its functions.
         """
-        handshake = self._handshake = self._new_handshake(())
-        came_up = False
+        handshake, came_up = self._new_handshake(()), False
+        self._handshake = handshake
         try:
             await self._come_up(handshake)
-            self._send(answers.index_request(self._root, script))
+            self._child.send(answers.index_request(self._root, script))
             found = await handshake.indexed(script, self._deadlines.load_s)
             came_up = True
             return answers.indexed(found)
@@ -121,11 +119,11 @@ class PythonWorker:
         """See `Worker`. Raises LoadCrash when importing one function ended the process."""
         handshake = self._handshake = self._new_handshake(functions)
         try:
-            if self._process is None:
+            if not self._child.started:
                 await self._come_up(handshake)
             elif self._ended.is_set():
                 handshake.ended(self.how)
-            self._send(answers.load_request(self._root, functions))
+            self._child.send(answers.load_request(self._root, functions))
             ready = await handshake.ready(self._deadlines.load_s)
             self._accepting = True
             return answers.loaded(ready)
@@ -140,7 +138,7 @@ class PythonWorker:
         if not self._accepting:
             return answers.every(invocation, Interrupted(), 0.0)
         run = self._underway.begin(invocation)
-        self._send(*answers.invoke_request(run.number, invocation))
+        self._child.send(*answers.invoke_request(run.number, invocation))
         try:
             return await run.future
         except asyncio.CancelledError:
@@ -150,29 +148,31 @@ class PythonWorker:
     async def stop(self, grace_s: float) -> None:
         """See `Worker`."""
         self._close_to_new()
-        if self._process is None:
+        if not self._child.started:
             return
-        quiet = await self._underway.wait_quiet(grace_s)
-        if not quiet:
+        if not (quiet := await self._underway.wait_quiet(grace_s)):
             # Async code can close what it has open; a signal would give it no chance to.
             quiet = await self._underway.cancel_all(self._deadlines.leave_s / 2)
-        if quiet and not self._broken.is_set():
+        if quiet and not self._child.broken:
             self._ours = True
-            self._send({"t": "stop"})
-            await self._process.wait(self._deadlines.leave_s)
+            self._child.send({"t": "stop"})
+            await self._child.wait_exit(self._deadlines.leave_s)
         await self._end()
         if self._retirement is not None:
             await asyncio.wait([self._retirement])
 
+    def show_stacks(self) -> None:
+        """See `PooledWorker`; a process that is not up yet would end by the signal."""
+        if self._accepting or self._retirement is not None:
+            self._child.show_stacks()
+
     async def wait_unavailable(self) -> None:
-        """Wait until it takes no more invocations: it has ended, or is about to."""
+        """See `PooledWorker`."""
         await self._unavailable.wait()
 
     async def wait_ended(self) -> None:
-        """Wait until the process has ended and everything is answered."""
+        """See `PooledWorker`."""
         await self._ended.wait()
-
-    # --- start and end --------------------------------------------------------------------------
 
     def _new_handshake(self, functions: Sequence[FunctionSpec]) -> Handshake:
         # Made before the process: its first frame may be here before we are back.
@@ -181,53 +181,32 @@ class PythonWorker:
         )
 
     async def _come_up(self, handshake: Handshake) -> None:
-        await self._spawn()
-        await handshake.hello(self._deadlines.start_s)
-
-    async def _spawn(self) -> None:
-        process = Process(self._clock, self._text.on_line, self._broken.set)
-        ours = await launch(process, interpreter=self._interpreter, root=self._root, env=self._env)
-        self._process = process
-        _, self._link = await asyncio.get_running_loop().create_connection(
-            lambda: Link(self._on_frame, self._on_closed), sock=ours
-        )
+        await self._child.start(interpreter=self._interpreter, root=self._root, env=self._env)
         self._watcher = begin(self._watch(), name=f"watch over worker process {self.pid}")
+        await handshake.hello(self._deadlines.start_s)
 
     async def _watch(self) -> None:
         """Wait for the end of the process, for whatever reason, and answer what is open."""
-        assert self._process is not None
-        assert self._link is not None
         try:
-            await self._end_of(self._process)
+            await self._child.wait_over()
+            self._close_to_new()
+            await self._child.end()
         finally:
             # Also after a defect of ours: nobody may wait for a worker that nobody watches.
             self._close_to_new()
-            self._link.close()
+            self._child.close()
             self.lost = self._underway.close_all(how=self.how, ours=self._ours, by=self._by)
             self._ended.set()
             if self._handshake is not None:
                 self._handshake.ended(self.how)
 
-    async def _end_of(self, process: Process) -> None:
-        await self._broken.wait()
-        lag_s = self._deadlines.last_frames_s
-        if process.has_exited:
-            # What it wrote before its end is still on its way.
-            await self._clock.wait(self._closed, lag_s)
-        elif not self._broke and not await process.wait(lag_s):
-            self._broke = "it closed its connection"
-        self.how = self._broke or process.how
-        self._close_to_new()
-        await process.end()
-
     async def _end(self, by: str = "stop") -> None:
         """End the process for certain, and wait until everything is answered."""
-        self._close_to_new()
-        # Whoever comes first has ended it, which may be the process itself.
-        if not self._ours and not self._broken.is_set():
+        self._close_to_new()  # whoever comes first has ended it, which may be the process itself
+        if not self._ours and not self._child.broken:
             self._ours, self._by = True, by
-        if self._process is not None and not self._ended.is_set():
-            await self._process.end()
+        if not self._ended.is_set():
+            await self._child.end()
         if self._watcher is not None:
             # Not awaited itself: whoever gives up waiting must not cancel it.
             await asyncio.wait([self._watcher])
@@ -247,17 +226,11 @@ class PythonWorker:
         await self._underway.wait_quiet(self._deadlines.retire_s)
         await self._end(by="neighbour")
 
-    # --- frames ---------------------------------------------------------------------------------
-
-    def _send(self, header: Mapping[str, Any], blob: bytes = b"") -> None:
-        if self._link is not None:
-            self._link.send(header, blob)
-
     def _ask(self, number: int, limit_s: float) -> None:
-        self._send({"t": "overdue", "id": number, "limit": limit_s})
+        self._child.send({"t": "overdue", "id": number, "limit": limit_s})
 
     def _cancel(self, number: int) -> None:
-        self._send({"t": "cancel", "id": number})
+        self._child.send({"t": "cancel", "id": number})
 
     def _on_frame(self, header: Header, blob: bytes) -> None:
         kind = header["t"]
@@ -275,8 +248,3 @@ class PythonWorker:
             self._text.on_loading(header["function"], header.get("script", ""))
         elif self._handshake is not None:
             self._handshake.on_frame(header)
-
-    def _on_closed(self, broke: str) -> None:
-        self._broke = broke
-        self._closed.set()
-        self._broken.set()

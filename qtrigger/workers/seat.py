@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
+from qtrigger.background import begin, tell_defect
 from qtrigger.clock import Clock
 from qtrigger.errors import WorkerStartError
 from qtrigger.events import EventSink, WorkerEnded, WorkerStarted
-from qtrigger.workers.background import begin, tell_defect
 from qtrigger.workers.loads import Crashers, LoadNews
 from qtrigger.workers.pooled import LoadCrash, PooledWorker
 from qtrigger.workers.worker import FunctionSpec, Loaded
@@ -24,7 +24,8 @@ class Seat:
     """Keeps one worker there from `run` until `stop`.
 
     `worker` is the one that takes invocations, if any; `first` is what the first one has loaded,
-    or its WorkerStartError. `on_ready` is called whenever a worker begins to take invocations.
+    or its WorkerStartError. `on_change` is called whenever a worker begins to take invocations, and
+    when it takes no more.
     """
 
     def __init__(
@@ -36,7 +37,7 @@ class Seat:
         clock: Clock,
         events: EventSink,
         news: LoadNews,
-        on_ready: Callable[[], None],
+        on_change: Callable[[], None],
     ) -> None:
         self.number = number
         self.worker: PooledWorker | None = None
@@ -47,17 +48,27 @@ class Seat:
         self._clock = clock
         self._events = events
         self._news = news
-        self._on_ready = on_ready
+        self._on_change = on_change
         self._crashers = Crashers()
         self._delay_s = 0.0
         self._leaving: dict[PooledWorker, asyncio.Task[None]] = {}
         self._keeper = asyncio.create_task(self._keep(), name=f"keeper of worker {number}")
         self._keeper.add_done_callback(self._on_keeper_done)
 
+    @property
+    def takes_invocations(self) -> bool:
+        """Whether there is a worker that takes invocations now."""
+        return self.worker is not None and self.worker.accepting
+
     def can_run(self, function: str) -> bool:
         """Whether its worker takes invocations of this function now."""
-        worker = self.worker
-        return worker is not None and worker.accepting and function not in self.loaded.failures
+        return self.takes_invocations and function not in self.loaded.failures
+
+    def show_stacks(self) -> None:
+        """Have its workers say where their code stands, those too that are leaving."""
+        for worker in (self.worker, *self._leaving):
+            if worker is not None:
+                worker.show_stacks()
 
     async def stop(self, grace_s: float) -> None:
         """End the succession and its workers; see `Worker.stop`. Never raises for their fate."""
@@ -85,10 +96,10 @@ class Seat:
             self.worker = worker
             if not self.first.done():
                 self.first.set_result(self.loaded)
-            self._on_ready()
+            self._on_change()
             await worker.wait_unavailable()
-            self.worker = None
             self._see_off(worker)
+            self._on_change()
             if worker.expected:
                 # It retires and leaves when its last runs are over; the next one starts now.
                 self._delay_s = 0.0

@@ -35,6 +35,8 @@ class Process(asyncio.SubprocessProtocol):
         self._on_exit = on_exit
         self._partial = {1: b"", 2: b""}
         self._transport: asyncio.SubprocessTransport | None = None
+        self._held: int | None = None
+        self._signalled = False
         self._exited = asyncio.Event()
         self._silent = asyncio.Event()
 
@@ -55,11 +57,25 @@ class Process(asyncio.SubprocessProtocol):
         code = None if self._transport is None else self._transport.get_returncode()
         if code is None:
             return "still running"
+        if self.was_killed:
+            return f"signal {-code} (often: out of memory)"
         return f"exit code {code}" if code >= 0 else f"signal {-code} ({_signal_name(-code)})"
+
+    @property
+    def was_killed(self) -> bool:
+        """Whether it has ended by a SIGKILL that we did not send."""
+        code = None if self._transport is None else self._transport.get_returncode()
+        return code == -signal.SIGKILL and not self._signalled
 
     async def wait(self, timeout_s: float) -> bool:
         """Wait until it has ended, at most `timeout_s` seconds; says whether it has."""
         return await self._clock.wait(self._exited, timeout_s)
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Send it alone a signal, unless it has ended."""
+        if not self._is_reaped:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(self.pid, number)
 
     async def end(self) -> None:
         """End it and everything in its group: SIGTERM, then SIGKILL 2 seconds later.
@@ -71,16 +87,24 @@ class Process(asyncio.SubprocessProtocol):
         """
         for number, wait_s in ((signal.SIGTERM, KILL_AFTER_S), (signal.SIGKILL, GONE_WITHIN_S)):
             if not self._is_reaped:
+                self._signalled = True
                 self._signal_group(number)
             await self.wait(wait_s)
         # Its last lines; a process that left the group may hold the pipes open for longer.
         await self._clock.wait(self._silent, SILENT_WITHIN_S)
         self.close()
 
+    def hold(self, descriptor: int) -> None:
+        """Keep a descriptor open for as long as the process is wanted."""
+        self._held = descriptor
+
     def close(self) -> None:
         """Let go of the pipes, which a process outside the group may hold open."""
         if self._transport is not None:
             self._transport.close()
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See asyncio.SubprocessProtocol."""
@@ -135,7 +159,7 @@ async def spawn(
     *,
     cwd: Path,
     env: Mapping[str, str],
-    pass_fd: int,
+    pass_fds: Sequence[int],
     process: Process,
 ) -> None:
     """Start `command`, with `process` as its protocol. Raises WorkerStartError."""
@@ -146,7 +170,7 @@ async def spawn(
             stdin=asyncio.subprocess.DEVNULL,
             cwd=cwd,
             env=dict(env),
-            pass_fds=(pass_fd,),
+            pass_fds=pass_fds,
             # Its own session: Ctrl-C in the terminal reaches the host alone.
             start_new_session=True,
         )

@@ -65,6 +65,7 @@ class Underway:
         self._give_up = give_up
         self._numbers = count(1)
         self._open: dict[int, Open] = {}
+        self._given_up: list[Open] = []
         self._waiting: dict[asyncio.Event, Callable[[], bool]] = {}
         self.completed = 0
 
@@ -84,8 +85,7 @@ class Underway:
         run = self._open[number]
         ran = answers.ran(run.invocation, ends, blob, took_s)
         if run.asked and Interrupted() in ran.outcomes:
-            outcome = TimedOut(after_s=run.invocation.timeout_s or 0.0)
-            ran = answers.every(run.invocation, outcome, took_s)
+            ran = answers.every(run.invocation, self._late_end(run), took_s)
         self.completed += 1
         self._close(run)
         _resolve(run, ran)
@@ -125,15 +125,16 @@ class Underway:
     def close_all(self, *, how: str, ours: bool, by: str = "stop") -> int:
         """The process has ended: answer what is open. Returns how many were lost to its end.
 
-        `ours` says that we ended it; then those that were given up have timed out and the others
-        are interrupted, `by` what, and none is lost.
+        `ours` says that we ended it; then the run that was given up first has timed out and the
+        others are interrupted, `by` what, and none is lost.
         """
         alone = len(self._open) == 1
         closing = list(self._open.values())
+        ends = {run.number: self._late_end(run) for run in closing if run.given_up}
         for run in closing:
             outcome: Outcome
             if run.given_up:
-                outcome = TimedOut(after_s=run.invocation.timeout_s or 0.0)
+                outcome = ends[run.number]
             elif ours:
                 outcome = Interrupted(by=by)
             else:
@@ -160,6 +161,17 @@ class Underway:
             if condition():
                 met.set()
 
+    def _late_end(self, run: Open) -> Outcome:
+        """The end of a run over its time.
+
+        Those that come over it beside one that was given up may have waited for that one, for a
+        lock it holds or the loop it blocks; they get their whole time again.
+        """
+        first = next((each for each in self._given_up if each.number in self._open), run)
+        if first is not run:
+            return Interrupted(by="neighbour")
+        return TimedOut(after_s=run.invocation.timeout_s or 0.0)
+
     def _is_quiet(self) -> bool:
         return all(run.given_up for run in self._open.values())
 
@@ -176,6 +188,7 @@ class Underway:
         if run.timer is not None:
             run.timer.cancel()
         run.given_up = True
+        self._given_up.append(run)
         self._note()
         self._give_up()
 

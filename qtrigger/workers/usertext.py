@@ -48,6 +48,7 @@ class UserText:
                 level=frame["level"],
                 logger=frame["logger"],
                 message=frame["text"],
+                extra=frame.get("extra", {}),
             )
         )
 

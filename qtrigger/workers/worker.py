@@ -6,7 +6,8 @@ queue is. Implementations pass one contract suite.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -45,9 +46,13 @@ class LoadFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """A worker's answer to loading: the functions that failed; the rest can run."""
+    """A worker's answer to loading: the functions that failed; the rest can run.
+
+    `at_once` says how many runs of a function have room, where that is less than its concurrency.
+    """
 
     failures: Mapping[str, LoadFailure] = field(default_factory=dict)
+    at_once: Mapping[str, int] = field(default_factory=dict)
 
 
 class Worker(Protocol):
@@ -65,3 +70,17 @@ class Worker(Protocol):
 
     async def stop(self, grace_s: float) -> None:
         """End; what still runs after `grace_s` seconds is answered as `Interrupted`."""
+
+
+class Workers(Worker, Protocol):
+    """What a host runs on: a worker whose functions may become unable to run, and able again."""
+
+    def watch(self, unable: Callable[[AbstractSet[str]], None]) -> None:
+        """Have `unable` called with the functions that cannot run now, when that has changed.
+
+        Those that failed at the start are among them. What is given of such a function, or waits
+        for a worker, is answered as interrupted by `load`.
+        """
+
+    def show_stacks(self) -> None:
+        """Have the workers write where their code stands, as lines of their own."""

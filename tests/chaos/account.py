@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from qtrigger.telemetry.console import SHORT_ID
 from tests.chaos.project import ALWAYS_FAILS, GOING_S, Run
 
 # From a function's end to its message's deletion, on a busy machine and with no fault in the way.
@@ -20,10 +21,10 @@ class Kill:
     at: float
     by_itself: bool = False
 
-    def cut_short(self, run: Run) -> bool:
+    def cut_short(self, run: Run, settling_s: float = SETTLING_S) -> bool:
         """Whether the run, or the deletion of its message, was under way at that moment."""
         until = self.at + (GOING_S if self.by_itself else 0.0)
-        return run.began <= until and self.at <= run.ended + SETTLING_S
+        return run.began <= until and self.at <= run.ended + settling_s
 
 
 @dataclass(slots=True)
@@ -45,7 +46,7 @@ class Account:
     lost: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     twice: Counter[str] = field(default_factory=Counter)
-    unexplained: list[str] = field(default_factory=list)
+    unexplained: list[Run] = field(default_factory=list)
     longest_hidden_s: float = 0.0
     hidden_limit_s: float = 0.0
     odd_exits: list[int] = field(default_factory=list)
@@ -78,7 +79,10 @@ class Account:
             "processed again",
             counted(again, "times; of these"),
             *(counted(count, f"  {why}") for why, count in sorted(self.twice.items())),
-            counted(len(self.unexplained), f"  for no known reason {_some(self.unexplained)}"),
+            counted(
+                len(self.unexplained),
+                f"  for no known reason {_some([_spelt(run) for run in self.unexplained])}",
+            ),
             "what else must be in order",
             f"{self.longest_hidden_s:>9.1f} s  {hidden}",
             counted(len(self.odd_exits), f"hosts that ended oddly {self.odd_exits or ''}"),
@@ -100,11 +104,15 @@ def settle_account(
     kills: Sequence[Kill],
     struck: Collection[str],
     outages: Sequence[tuple[float, float]] = (),
+    *,
+    settling_s: float = SETTLING_S,
+    told: Collection[str] = (),
 ) -> Account:
     """Sum up.
 
     `sent` maps texts to message ids, `struck` holds ids whose requests met a fault, and
-    `outages` are the times in which nothing answered.
+    `outages` are the times in which nothing answered; `told` are the beginnings of ids of which a
+    host said that a renewal or a delete had failed.
     """
     copies = Counter(poisoned)
     account = Account(sent=len(sent), left=sorted(left))
@@ -120,11 +128,13 @@ def settle_account(
         elif text not in left:
             account.lost.append(text)
         for run in runs[:-1]:
-            why = _why_again(run, kills, outages, struck_itself=message_id in struck)
+            why = _why_again(run, kills, outages, settling_s, struck_itself=message_id in struck)
+            if not why and message_id[:SHORT_ID] in told:
+                why = "whose renewal or delete was not answered in time, as its host said"
             if why:
                 account.twice[why] += 1
             else:
-                account.unexplained.append(text)
+                account.unexplained.append(run)
     return account
 
 
@@ -132,12 +142,13 @@ def _why_again(
     run: Run,
     kills: Sequence[Kill],
     outages: Sequence[tuple[float, float]],
+    settling_s: float,
     *,
     struck_itself: bool,
 ) -> str:
     """Why a run that did its work was followed by another; "" when nothing explains it."""
     for kill in kills:
-        if kill.cut_short(run):
+        if kill.cut_short(run, settling_s):
             if kill.pid == run.worker and kill.by_itself:
                 return "in flight beside a function that ended their worker"
             if kill.pid == run.worker:
@@ -147,10 +158,16 @@ def _why_again(
     if struck_itself:
         return "whose renewal or delete met a fault"
     for began, ended in outages:
-        if began <= run.ended + SETTLING_S and ended >= run.began:
+        if began <= run.ended + settling_s and ended >= run.began:
             return "in flight at an outage"
     return ""
 
 
 def _some(texts: Sequence[str]) -> str:
     return " ".join(texts[:5]) + (" …" if len(texts) > 5 else "")
+
+
+def _spelt(run: Run) -> str:
+    """A run as it can be looked for in the hosts' logs."""
+    when = f"{run.began:.1f} to {run.ended:.1f}"
+    return f"({run.text} by worker {run.worker} of host {run.host}, {when})"

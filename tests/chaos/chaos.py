@@ -21,8 +21,8 @@ from qtrigger.clock import SystemClock
 from qtrigger.queues.emulator.server import BuiltinEmulator
 from qtrigger.queues.memory import MemoryQueueService
 from tests.chaos import project
-from tests.chaos.account import Account, Kill, counted, settle_account
-from tests.chaos.hosts import WORKERS, Hosts
+from tests.chaos.account import SETTLING_S, Account, Kill, counted, settle_account
+from tests.chaos.hosts import WORKERS, Hosts, told_of
 from tests.faults.proxy import Answer, Drop, Fault, FaultProxy, Hang, Lose, Reset, Slow
 
 HOSTS = 3
@@ -135,9 +135,9 @@ class Chaos:
             case "worker":
                 return self._hosts.kill_worker(self._random)
             case "host":
-                return self._hosts.kill_host(self._random)
+                self._hosts.kill_host(self._random.choice(self._hosts.pids))
             case "stop":
-                return await self._hosts.stop_one(self._random)
+                await self._hosts.stop_host(self._random.choice(self._hosts.pids))
             case "reload":
                 return self._hosts.reload_one(self._random)
             case "away":
@@ -166,7 +166,9 @@ class Chaos:
             await asyncio.sleep(LOOK_S)
 
 
-async def run(for_s: float, seed: int, root: Path) -> tuple[Account, list[str]]:
+async def run(
+    for_s: float, seed: int, root: Path, settling_s: float = SETTLING_S
+) -> tuple[Account, list[str]]:
     """Run a chaos in that folder; return its account, and the story of it in lines."""
     project.write_project(root)
     emulator = BuiltinEmulator(SystemClock())
@@ -193,6 +195,8 @@ async def run(for_s: float, seed: int, root: Path) -> tuple[Account, list[str]]:
         hosts.kills + ends,
         struck,
         chaos.outages,
+        settling_s=settling_s,
+        told=told_of(root),
     )
     account.longest_hidden_s = chaos.longest_hidden_s
     account.hidden_limit_s = HIDDEN_LIMIT_S

@@ -30,12 +30,18 @@ class Hosts:
 
     def __init__(self, root: Path, port: int) -> None:
         self.kills: list[Kill] = []
+        self.exits: list[int] = []
         self.odd_exits: list[int] = []
         self.seen_workers: set[int] = set()
         self._root = root
         self._environ = environ_of(root, port)
         self._numbers = itertools.count(1)
         self._running: list[subprocess.Popen[bytes]] = []
+
+    @property
+    def pids(self) -> list[int]:
+        """The hosts that were started, and neither killed nor told to stop."""
+        return [host.pid for host in self._running]
 
     def start(self) -> None:
         """Add a host."""
@@ -60,25 +66,23 @@ class Hosts:
         workers = children(random.choice(self._running).pid)
         return bool(workers) and self._kill(random.choice(workers))
 
-    def kill_host(self, random: Random, *, replace: bool = True) -> bool:
-        """Kill one host, and start another in its place."""
-        host = random.choice(self._running)
+    def kill_host(self, pid: int, *, replace: bool = True) -> None:
+        """Kill that host, and start another in its place."""
+        host = self._host(pid)
         self.seen_workers.update(children(host.pid))
         self._kill(host.pid)
         host.wait()
         self._running.remove(host)
         if replace:
             self.start()
-        return True
 
-    async def stop_one(self, random: Random, *, replace: bool = True) -> bool:
-        """Ask one host to stop as a service manager does, and start another in its place."""
-        host = random.choice(self._running)
+    async def stop_host(self, pid: int, *, replace: bool = True) -> None:
+        """Ask that host to stop as a service manager does, and start another in its place."""
+        host = self._host(pid)
         self._running.remove(host)
         if replace:
             self.start()
         await self._stop(host)
-        return True
 
     def reload_one(self, random: Random) -> bool:
         """Ask one host to load the project anew; says whether it was up, and so could."""
@@ -103,6 +107,9 @@ class Hosts:
         """The workers that are still there although their hosts are gone."""
         return sorted(pid for pid in self.seen_workers if _is_worker(pid))
 
+    def _host(self, pid: int) -> subprocess.Popen[bytes]:
+        return next(host for host in self._running if host.pid == pid)
+
     async def _stop(self, host: subprocess.Popen[bytes]) -> None:
         self.seen_workers.update(children(host.pid))
         if host.poll() is None:
@@ -112,6 +119,7 @@ class Hosts:
         except subprocess.TimeoutExpired:
             host.kill()
             code = host.wait()
+        self.exits.append(code)
         if code not in EXPECTED_EXITS:
             self.odd_exits.append(code)
 
@@ -120,6 +128,17 @@ class Hosts:
             os.kill(pid, signal.SIGKILL)
             self.kills.append(Kill(pid, time.time()))
         return True
+
+
+def told_of(root: Path) -> set[str]:
+    """The beginnings of the ids of which a host has said that a renewal or a delete failed."""
+    told: set[str] = set()
+    for log in root.glob("host-*.log"):
+        for line in log.read_text(errors="replace").splitlines():
+            words = line.split()
+            if len(words) > 3 and words[1] in ("SETTLE", "LEASE"):
+                told.add(words[3])
+    return told
 
 
 def environ_of(root: Path, port: int) -> dict[str, str]:

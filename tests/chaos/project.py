@@ -13,6 +13,8 @@ from random import Random
 
 QUEUE = "work"
 POISON = "work-poison"
+BATCH_SIZE = 8
+NEW_BATCH_THRESHOLD = 4
 LEASE_S = 5.0
 FUNCTION_TIMEOUT_S = 3.0
 
@@ -129,20 +131,20 @@ class Run:
     ended: float
 
 
-def write_project(root: Path) -> None:
-    """Put the project there."""
+def write_project(root: Path, *, lease_s: float = LEASE_S) -> None:
+    """Put the project there, with leases of under a minute."""
     host = {
         "version": "2.0",
         "functionTimeout": f"00:00:{FUNCTION_TIMEOUT_S:02.0f}",
         "extensions": {
             "queues": {
-                "batchSize": 8,
-                "newBatchThreshold": 4,
+                "batchSize": BATCH_SIZE,
+                "newBatchThreshold": NEW_BATCH_THRESHOLD,
                 "maxPollingInterval": "00:00:00.500",
                 "messageEncoding": "none",
             }
         },
-        "qtrigger": {"lease": f"00:00:{LEASE_S:02.0f}", "shutdownTimeout": "00:00:02"},
+        "qtrigger": {"lease": f"00:00:{lease_s:02.0f}", "shutdownTimeout": "00:00:02"},
     }
     binding = {
         "type": "queueTrigger",
@@ -169,38 +171,45 @@ def kind_of(text: str) -> str:
     return text.partition("-")[0]
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A run that began and has not done its work: not yet, or never."""
+
+    text: str
+    worker: int
+    host: int
+    began: float
+
+
 @dataclass(slots=True)
 class Notes:
-    """What the functions noted: runs that did their work, by text, and those that did not.
-
-    `unfinished` are text, worker and the moment of the beginning.
-    """
+    """What the functions noted: runs that did their work, by text, and those that did not."""
 
     done: dict[str, list[Run]] = field(default_factory=dict)
-    unfinished: list[tuple[str, int, float]] = field(default_factory=list)
+    unfinished: list[Begun] = field(default_factory=list)
 
     def ended_workers(self) -> list[tuple[int, float]]:
         """The workers that a function ended, and about when."""
         return [
-            (worker, began + after_s)
-            for text, worker, began in self.unfinished
-            if (after_s := KINDS[kind_of(text)].ends_worker_s) is not None
+            (each.worker, each.began + after_s)
+            for each in self.unfinished
+            if (after_s := KINDS[kind_of(each.text)].ends_worker_s) is not None
         ]
 
 
 def read_notes(path: Path) -> Notes:
     """Read what was noted so far."""
-    begun: dict[tuple[str, int], float] = {}
+    begun: dict[tuple[str, int], Begun] = {}
     notes = Notes()
     for line in path.read_text().splitlines() if path.exists() else ():
         word, text, worker, host, at = line.split(" ")
         key = (text, int(worker))
         if word == "began":
             if key in begun:
-                notes.unfinished.append((*key, begun[key]))
-            begun[key] = float(at)
+                notes.unfinished.append(begun[key])
+            begun[key] = Begun(text, int(worker), int(host), float(at))
         else:
-            run = Run(text, int(worker), int(host), begun.pop(key), float(at))
+            run = Run(text, int(worker), int(host), begun.pop(key).began, float(at))
             notes.done.setdefault(text, []).append(run)
-    notes.unfinished += [(*key, began) for key, began in begun.items()]
+    notes.unfinished += begun.values()
     return notes

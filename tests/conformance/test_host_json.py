@@ -219,14 +219,17 @@ def test_the_threshold_is_half_of_the_batch_unless_given(folder: ProjectFolder) 
     folder.queues(batchSize=9)
 
     assert folder.load().host.queues.new_batch_threshold == 4
+    folder.queues(batchSize=1)
+    assert folder.load().host.queues.new_batch_threshold == 0
 
 
 def test_development_polls_every_two_seconds_at_most_unless_told_otherwise(
     folder: ProjectFolder,
 ) -> None:
     assert folder.load().host.queues.max_polling_interval_s == 2.0
-    folder.queues(maxPollingInterval="00:00:30")
-    assert folder.load().host.queues.max_polling_interval_s == 30.0
+    for text, interval_s in (("00:00:30", 30.0), ("00:00:10", 10.0), ("00:01:00", 60.0)):
+        folder.queues(maxPollingInterval=text)
+        assert folder.load().host.queues.max_polling_interval_s == interval_s
 
 
 # --- overriding by settings -----------------------------------------------------------------------

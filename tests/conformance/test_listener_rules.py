@@ -1,6 +1,6 @@
 """The queue trigger's rules, to the number, on the memory queue under virtual time.
 
-Where each theme stands:
+Which test holds which rule, report or test of the reference stands in `index.md`. By theme:
 
 - options: ranges and spellings in `unit/project/test_host_json`; their effect here
 - polling: `test_polling`; slots and thresholds in `unit/test_listener`
@@ -12,7 +12,8 @@ Where each theme stands:
 - stopping: `test_stopping`; the ladder of a whole host in `unit/test_host`
 - metadata and outputs: `test_data_and_outputs`; the values of metadata in
   `unit/project/test_binding_data`, what code may give in `unit/workers/test_outputs`
-- encodings: `unit/queues/test_encoding`; what the service itself does: `contract`
+- encodings: `unit/queues/test_encoding`; what the service itself does: `contract`,
+  with a listener on a real one in `contract/test_listening`
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import pytest
 
 from qtrigger.errors import AccessDenied, QueueError, QueueUnavailable
 from qtrigger.events import QueueStateChanged
-from tests.conformance.answers import LASTING, PASSING, name_of
+from tests.conformance.answers import BUSY, LASTING, PASSING, name_of
 from tests.unit.harness import PLAIN, Bench
 
 EVERY_TWO_S = replace(PLAIN, max_polling_interval_s=2.0)
@@ -37,6 +37,21 @@ async def test_existence_is_asked_before_each_poll_until_the_queue_is_there() ->
 
     assert bench.service.times("exists") == [0.0, 0.1, 0.3]
     assert bench.service.times("receive") == [0.3, 0.6, 1.1]
+    await bench.stop()
+
+
+async def test_while_every_poll_fails_existence_is_asked_before_each() -> None:
+    bench = Bench()
+    await bench.start()
+    await bench.clock.advance(0.05)
+    bench.service.requests.clear()
+    bench.service.fail("receive", BUSY, times=None)
+
+    while bench.service.requests["receive"] < 5:
+        await bench.clock.advance(0.1)
+
+    # The first of the five knew of the queue by the poll before.
+    assert (bench.service.requests["exists"], bench.service.requests["receive"]) == (4, 5)
     await bench.stop()
 
 
@@ -102,9 +117,9 @@ async def test_a_fault_that_a_person_must_mend_waits_the_longest_time_at_once(
 async def test_each_change_of_cause_is_told_once_and_so_is_the_recovery() -> None:
     bench = Bench(options=EVERY_TWO_S)
     denied = AccessDenied("no", status=403, code="AuthorizationFailure")
-    busy = QueueUnavailable("busy", status=503, code="ServerBusy")
-    for error in (denied, busy, denied):
-        bench.service.fail("receive", error, times=20)
+    broken = QueueUnavailable("broken", status=500, code="InternalError")
+    for error in (denied, broken, denied):
+        bench.service.fail("receive", error, times=5)
     await bench.start("a")
 
     await bench.clock.advance(200.0)

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from qtrigger.errors import AccessDenied
 from qtrigger.events import Finding, InvocationFinished, LeaseEnded, LeaseRenewed, SettlementFailed
-from qtrigger.invocation import Outcome, Succeeded, TriggerMessage
+from qtrigger.invocation import Outcome, Output, OutputItem, Succeeded, TriggerMessage
 from qtrigger.telemetry.lines import line_of
 from qtrigger.telemetry.sinks import Tally
-from tests.unit.harness import PLAIN, Bench, Body, fail, succeed
+from tests.unit.harness import PLAIN, Bench, Body, fail, output, succeed
 
 EVERY_SECOND = replace(PLAIN, max_polling_interval_s=1.0)
 
@@ -111,6 +112,30 @@ async def test_a_function_that_updates_its_own_text_and_fails_sees_it_at_its_nex
     await bench.clock.advance(60.0)
 
     assert (bench.bodies, bench.left()) == ([b"a", b"half done"], [])
+    await bench.stop()
+
+
+@pytest.mark.parametrize("lost", [False, True], ids=["whole", "delete refused"])
+async def test_a_step_that_is_done_goes_on_in_a_message_of_its_own_queue(*, lost: bool) -> None:
+    """The way to keep what is done that needs no receipt: its end may double it, never lose it."""
+
+    async def body(message: TriggerMessage) -> Outcome:
+        if message.body == b"step 2":
+            return Succeeded()
+        onward = Output(binding="out", items=(OutputItem(body=b"step 2"),))
+        return Succeeded(outputs=(onward,))
+
+    bench = Bench(body, outputs=(output("out", "orders"),), lease_s=60.0)
+    if lost:
+        bench.service.fail("delete", AccessDenied("no", status=403))
+    await bench.start("step 1")
+
+    await bench.clock.advance(0.0)
+    assert bench.bodies == [b"step 1", b"step 2"]
+    await bench.clock.advance(120.0)
+
+    assert bench.bodies == [b"step 1", b"step 2"] * (2 if lost else 1)
+    assert bench.left() == []
     await bench.stop()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from qtrigger.errors import QueueUnavailable
 from qtrigger.events import InvocationFinished, MessagePoisoned
-from qtrigger.invocation import Failed, Interrupted, Outcome, TriggerMessage
+from qtrigger.invocation import Failed, Outcome, Postponed, TriggerMessage
 from qtrigger.project.model import QueueOptions
 from qtrigger.telemetry.lines import line_of
 from qtrigger.telemetry.sinks import Tally
@@ -175,11 +175,11 @@ async def test_tries_that_died_with_their_hosts_are_counted_with_the_time_of_arr
 
 
 async def test_tries_that_ended_here_are_told_from_those_that_died() -> None:
-    """Here one try is interrupted at the limit, after four that failed here or elsewhere."""
+    """Here one try is postponed at the limit, after four that failed here or elsewhere."""
     outcomes: list[Outcome] = []
 
     async def body(message: TriggerMessage) -> Outcome:
-        outcome = Interrupted(by="neighbour") if message.dequeue_count == 5 else await fail(message)
+        outcome = Postponed(delay_s=0.0) if message.dequeue_count == 5 else await fail(message)
         outcomes.append(outcome)
         return outcome
 
@@ -223,4 +223,19 @@ async def test_a_limit_of_one_try_is_one_run() -> None:
     (run,) = bench.probe.of(InvocationFinished)
     assert isinstance(run.outcome, Failed)
     assert "try 1/1, last try" in line_of(run).text
+    await bench.stop()
+
+
+async def test_a_run_that_succeeded_and_could_not_be_deleted_has_left_its_result() -> None:
+    bench = Bench(options=ONCE)
+    bench.service.fail("delete", QueueUnavailable("no"), times=None, queue="orders")
+    await bench.start("a")
+    await bench.clock.advance(600.0)
+    bench.service.mend()
+
+    await bench.clock.advance(120.0)
+
+    assert bench.bodies == [b"a"]
+    (told,) = bench.probe.of(MessagePoisoned)
+    assert told.detail.startswith("its 1 tries are used up")
     await bench.stop()

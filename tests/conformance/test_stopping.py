@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from qtrigger.errors import QueueUnavailable
-from qtrigger.events import InvocationFinished, MessageHandedBack
+from qtrigger.errors import AccessDenied, QueueUnavailable
+from qtrigger.events import InvocationFinished, MessageHandedBack, SettlementFailed
 from qtrigger.invocation import Outcome, Succeeded, TriggerMessage
+from qtrigger.tries import TriesOfAll
 from tests.unit.harness import PLAIN, Bench, fail
 
 
@@ -113,6 +114,23 @@ async def test_a_receive_under_way_is_awaited_and_what_it_brings_is_handed_back(
     assert bench.bodies == []
 
 
+async def test_what_a_reload_hands_back_unstarted_loses_no_try() -> None:
+    once, tries = replace(PLAIN, max_dequeue_count=1), TriesOfAll()
+    before = Bench(options=once, tries=tries)
+    before.service.slow("receive", 20.0)
+    await before.start("a")
+    await before.clock.advance(1.0)
+    await before.stop()
+    before.service.slow("receive", 0.0)
+
+    after = Bench(options=once, tries=tries, beside=before)
+    await after.start()
+    await after.clock.advance(1.0)
+
+    assert (before.bodies, after.bodies, after.left("orders-poison")) == ([], [b"a"], [])
+    await after.stop()
+
+
 async def test_what_is_cut_short_is_visible_again_at_once() -> None:
     bench = Bench(Held())
     await bench.start(*"abc")
@@ -155,3 +173,19 @@ async def test_handing_back_has_an_end_when_the_service_hangs() -> None:
 
     assert bench.clock.monotonic() == pytest.approx(3.0)
     assert bench.listener.stranded == 1
+
+
+async def test_a_message_that_comes_while_stopping_and_cannot_be_released_is_told() -> None:
+    bench = Bench()
+    bench.service.slow("receive", 3.0)
+    denied = AccessDenied("may not update", status=403, code="AuthorizationPermissionMismatch")
+    bench.service.fail("update", denied, times=None)
+    await bench.start("a")
+    await bench.clock.advance(1.0)
+
+    await bench.stop()
+
+    assert (bench.bodies, bench.left()) == ([], ["a"])
+    assert bench.probe.of(MessageHandedBack) == []
+    (told,) = bench.probe.of(SettlementFailed)
+    assert (told.disposition, told.refused) == ("released", True)

@@ -39,7 +39,7 @@ def pytest_asyncio_loop_factories(
     item: pytest.Item,
 ) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
     """What is close to the sockets runs on each loop that a host may run on."""
-    close = item.path.name in ("test_transport.py", "test_one_try.py")
+    close = item.path.name in ("test_transport.py", "test_one_try.py", "test_connections_kept.py")
     return LOOPS if close else {"asyncio": LOOPS["asyncio"]}
 
 

@@ -264,12 +264,20 @@ async def test_creating_a_queue_again_is_no_error(service: QueueService, queue_n
     assert len(await queue.receive(1, 30)) == 1
 
 
-@pytest.mark.parametrize("name", ["ab", "a" * 64, "Orders", "a--b", "-ab", "ab-", "a_b", "a b"])
-async def test_a_name_that_no_queue_can_have_is_refused(service: QueueService, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        *((name, "OutOfRangeInput") for name in ("ab", "a" * 64)),
+        *((name, "InvalidResourceName") for name in ("Orders", "a--b", "-ab", "ab-", "a_b", "a b")),
+    ],
+)
+async def test_a_name_that_no_queue_can_have_is_refused(
+    service: QueueService, name: str, code: str
+) -> None:
     with pytest.raises(QueueRejected) as refused:
         await service.queue(name).create()
 
-    assert refused.value.status == 400
+    assert (refused.value.status, refused.value.code) == (400, code)
 
 
 async def test_equal_queues_have_equal_addresses(service: QueueService, queue_name: str) -> None:

@@ -50,6 +50,28 @@ async def test_a_sas_for_processing_takes_and_deletes(azurite_service: Make, fil
     await queue.delete(message.id, message.pop_receipt)
 
 
+async def test_a_sas_to_read_add_and_process_takes_and_puts_and_makes_no_queue(
+    azurite_service: Make, filled: str
+) -> None:
+    service = azurite_service(queue_sas(filled, "rap"))
+    queue = service.queue(filled)
+
+    assert len(await queue.receive(1, 30)) == 1
+    await queue.send("y")
+    with pytest.raises(AccessDenied, match="create the queue"):
+        await service.queue(f"{filled}-poison").create()
+
+
+async def test_a_sas_to_read_alone_may_look_and_take_nothing(
+    azurite_service: Make, filled: str
+) -> None:
+    queue = azurite_service(queue_sas(filled, "r")).queue(filled)
+
+    assert await queue.exists()
+    with pytest.raises(AccessDenied, match=r"permission p \(process\)"):
+        await queue.receive(1, 30)
+
+
 async def test_a_sas_with_its_question_mark_works_too(azurite_service: Make, filled: str) -> None:
     sas = queue_sas(filled, "p")
     queue = azurite_service(Sas(token=f"?{sas.token}\n")).queue(filled)

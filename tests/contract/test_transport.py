@@ -14,7 +14,8 @@ import pytest
 from qtrigger.clock import SystemClock
 from qtrigger.errors import QueueUnavailable
 from qtrigger.queues.aiohttp_transport import AiohttpTransport
-from qtrigger.queues.transport import MAX_ANSWER_BYTES, NoAnswer, Silence
+from qtrigger.queues.httptools_transport import HttptoolsTransport
+from qtrigger.queues.transport import MAX_ANSWER_BYTES, MAX_CONNECTIONS, NoAnswer, Silence
 from qtrigger.testing.clock import settle
 from tests.contract.certificates import write_certificate
 from tests.contract.sockets import EMPTY, HEAD, QueueAt, Way, chunked, listening, read_request
@@ -74,6 +75,20 @@ async def test_a_broken_off_answer(queue_at: QueueAt, cut: bytes) -> None:
     async with listening(cutting) as port, queue_at(f"http://127.0.0.1:{port}/acme") as queue:
         with pytest.raises(QueueUnavailable, match="broke off"):
             await queue.receive(1, 30)
+
+
+async def test_an_answer_that_changes_the_protocol_is_none_and_no_defect(queue_at: QueueAt) -> None:
+    async def changing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        writer.write(b"HTTP/1.1 101 Switching Protocols\r\n")
+        writer.write(b"Connection: Upgrade\r\nUpgrade: other\r\n\r\n")
+
+    defects: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, what: defects.append(what))
+    async with listening(changing) as port, queue_at(f"http://127.0.0.1:{port}/acme") as queue:
+        with pytest.raises(QueueUnavailable):
+            await queue.receive(1, 30)
+    assert defects == []
 
 
 async def test_an_answer_without_end_is_bounded(queue_at: QueueAt) -> None:
@@ -275,3 +290,45 @@ async def test_a_verb_can_be_left_at_any_moment(queue_at: QueueAt, beginning: by
     gc.collect()
 
     assert reports == []
+
+
+async def test_a_turn_that_is_not_taken_goes_to_the_next_in_line() -> None:
+    """One that waits for room is cancelled at the very moment when its turn has come."""
+    answers = asyncio.Semaphore(0)
+    asked = 0
+    full, one_more = asyncio.Event(), asyncio.Event()
+
+    async def holding(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal asked
+        while await read_request(reader):
+            asked += 1
+            if asked == MAX_CONNECTIONS:
+                full.set()
+            if asked > MAX_CONNECTIONS:
+                one_more.set()
+            await answers.acquire()
+            writer.write(HEAD + b"Content-Length: 0\r\n\r\n")
+
+    async with listening(holding) as port:
+        transport = HttptoolsTransport(f"http://127.0.0.1:{port}")
+        in_line: list[asyncio.Task[None]] = []
+
+        async def ask(*, then_cancel: bool) -> None:
+            await transport.request("GET", "/", {}, b"")
+            if then_cancel:
+                in_line[0].cancel()
+
+        busy = [asyncio.create_task(ask(then_cancel=True)) for _ in range(MAX_CONNECTIONS)]
+        async with asyncio.timeout(10):
+            await full.wait()
+            in_line += [asyncio.create_task(ask(then_cancel=False)) for _ in range(2)]
+            await settle()
+            answers.release()
+
+            await one_more.wait()
+        await asyncio.wait(in_line[:1])
+        assert in_line[0].cancelled()
+        for task in [*busy, *in_line]:
+            task.cancel()
+        await asyncio.gather(*busy, *in_line, return_exceptions=True)
+        await transport.close()

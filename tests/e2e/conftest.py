@@ -51,6 +51,18 @@ class Service:
 
             await asyncio.gather(*(sender() for _ in range(8)))
 
+    async def put_for_ever(self, queue: str, body: str) -> None:
+        """Send one body that never expires."""
+        async with self._client(queue) as client:
+            with contextlib.suppress(ResourceExistsError):
+                await client.create_queue()
+            await client.send_message(base64.b64encode(body.encode()).decode(), time_to_live=-1)
+
+    async def dequeue_counts(self, queue: str) -> list[int]:
+        """How often each of the visible messages was received, of 32 at most."""
+        async with self._client(queue) as client:
+            return [each.dequeue_count or 0 for each in await client.peek_messages(32)]
+
     async def count(self, queue: str) -> int:
         """The messages there, hidden ones too; 0 where there is no queue."""
         async with self._client(queue) as client:

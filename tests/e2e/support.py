@@ -84,6 +84,12 @@ class ProjectFolder:
             "from shared_notes import note\n" + textwrap.dedent(code)
         )
 
+    def hide(self, module: str) -> None:
+        """Let `qtrigger` find no such module, as where it is not installed."""
+        (self.root / "hidden").mkdir(exist_ok=True)
+        (self.root / "hidden" / f"{module}.py").write_text("raise ImportError")
+        self.environ["PYTHONPATH"] = f"{self.root / 'hidden'}{os.pathsep}{REPOSITORY}"
+
     def notes(self) -> list[str]:
         """What the functions noted so far."""
         if not self.notes_file.exists():

@@ -205,3 +205,43 @@ def test_settings_and_send_know_the_functions_of_the_script(folder: ProjectFolde
     assert [each["name"] for each in json.loads(shown.stdout)["connections"]] == ["Other"]
     assert sent.stdout == f"sent 1 to {folder.queue('there')} (none)\n"
     assert (shown.returncode, sent.returncode) == (0, 0)
+
+
+async def test_retry_policies_of_decorators_are_carried_out_within_one_receipt(
+    folder: ProjectFolder, service: Service
+) -> None:
+    fixed = '@app.retry(strategy="fixed_delay", max_retry_count="2", delay_interval="00:00:01")'
+    growing = (
+        '@app.retry(strategy="exponential_backoff", max_retry_count="1", '
+        'minimum_interval="00:00:01", maximum_interval="00:00:05")'
+    )
+    code = """
+def {0}(msg: func.QueueMessage, context):
+    retry = context.retry_context
+    said = retry.exception.message if retry.exception else ""
+    note(f"{0} {{msg.dequeue_count}} {{retry.retry_count}} {{said}}")
+    if retry.retry_count < retry.max_retry_count:
+        raise ValueError("not yet")
+"""
+    parts = [
+        trigger(name) + policy + code.format(name)
+        for name, policy in (("fixed", fixed), ("growing", growing))
+    ]
+    script(folder, "".join(parts))
+    for name in ("fixed", "growing"):
+        await service.put(folder.queue(name), ["x"])
+
+    with running(folder, "--exit-when-idle", "0.5") as host:
+        assert host.wait() == 0
+
+    assert [note for note in folder.notes() if note.startswith("fixed")] == [
+        "fixed 1 0 ",
+        "fixed 1 1 not yet",
+        "fixed 1 2 not yet",
+    ]
+    assert [note for note in folder.notes() if note.startswith("growing")] == [
+        "growing 1 0 ",
+        "growing 1 1 not yet",
+    ]
+    assert "retry 1 of 2 in 1 s" in host.output
+    assert "a message gets 15 tries" in host.output

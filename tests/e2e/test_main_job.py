@@ -35,9 +35,12 @@ ASYNC = """
 """
 
 
+@pytest.mark.parametrize("extra", ["with uvloop", "without uvloop"])
 async def test_a_thousand_messages_are_each_processed_and_deleted(
-    folder: ProjectFolder, service: Service
+    folder: ProjectFolder, service: Service, extra: str
 ) -> None:
+    if extra == "without uvloop":
+        folder.hide("uvloop")
     folder.function("plain", PLAIN)
     folder.function("waiting", ASYNC)
     texts = [f"p{n}" for n in range(500)]

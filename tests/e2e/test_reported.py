@@ -107,6 +107,30 @@ async def test_a_renewed_key_is_told_once_with_its_account_and_mended_by_a_reloa
     assert len([line for line in host.lines if "was it renewed?" in line]) == 1
 
 
+async def test_one_bad_connection_of_three_costs_its_function_alone_and_restarts_nothing(
+    folder: ProjectFolder, service: Service
+) -> None:
+    for name, connection in (("good", "Good"), ("lost", "Nowhere"), ("locked", "Locked")):
+        folder.function(name, PLAIN)
+        file = folder.root / "functions" / name / "function.json"
+        file.write_text(file.read_text().replace("AzureWebJobsStorage", connection))
+    folder.environ["Good"] = folder.connection
+    folder.environ["Locked"] = re.sub("AccountKey=[^;]+", "AccountKey=QUFBQQ==", folder.connection)
+    await service.put(folder.queue("good"), ["x", "y"])
+    await service.put(folder.queue("locked"), ["z"])
+
+    with running(folder) as host:
+        host.wait_for("the key is not one of account")
+        host.wait_for("  ok  ", count=2)
+        host.signal(signal.SIGTERM)
+        assert host.wait() == 0
+
+    assert sorted(folder.notes()) == ["x", "y"]
+    assert len([line for line in host.lines if "the key is not one of account" in line]) == 1
+    assert len([line for line in host.lines if "AzureWebJobsNowhere" in line]) == 1
+    assert len([line for line in host.lines if "ready in" in line]) == 1
+
+
 async def test_a_function_that_is_switched_off_is_not_polled_until_a_reload_after_the_switch(
     folder: ProjectFolder, service: Service
 ) -> None:

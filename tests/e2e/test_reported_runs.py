@@ -76,7 +76,8 @@ async def test_however_a_run_ends_without_returning_it_is_a_failed_try_that_says
     folder: ProjectFolder, service: Service
 ) -> None:
     """Exit codes of 0 are no success: the message is kept, and its tries are counted."""
-    # A process that leaves takes its neighbours' runs along, and that once only.
+    # A process that leaves takes its neighbours' runs along, and that once only: then it is tried
+    # alone. That first try is excused, of every message that was there.
     folder.host_json({"maxDequeueCount": 3}, functions={"leaves": {"maxDequeueCount": 1}})
     for name, (code, _) in ENDS.items():
         folder.function(name, code)
@@ -90,7 +91,8 @@ async def test_however_a_run_ends_without_returning_it_is_a_failed_try_that_says
         assert await service.texts(folder.queue(f"{name}-poison")) == [name]
         said = [line for line in host.lines if f"FAILED    {name} " in line]
         assert any(how in line for line in said), (name, host.output)
-        assert notes[name] == 1 if name == "leaves" else 2 <= notes[name] <= 3
+        tries = 1 if name == "leaves" else 3
+        assert notes[name] - tries in (0, 1), (notes, host.output)
     assert "0 succeeded" in host.output
 
 

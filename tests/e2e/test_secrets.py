@@ -120,3 +120,24 @@ def test_an_import_that_fails_shows_none(folder: ProjectFolder) -> None:
 
     assert "ValueError: no" in ended.stdout
     assert_clean(ended.stdout + ended.stderr)
+
+
+@pytest.mark.parametrize("output_format", ["text", "json"])
+def test_an_invoke_whose_code_and_outputs_fail_shows_none(
+    leaky: ProjectFolder, output_format: str
+) -> None:
+    leaky.function("bad", "def main(msg: str):\n    raise ValueError('no')\n")
+    leaky.function("writes", "def main(msg: str) -> str:\n    return 'x'\n", out={"$return": "o"})
+    path = leaky.root / "functions" / "writes" / "function.json"
+    path.write_text(path.read_text().replace("AzureWebJobsStorage", "Forged"))
+
+    for name, said in (("bad", "ValueError"), ("writes", "could not write to queue")):
+        ended = qtrigger(
+            *("invoke", name, "--write-outputs", "--format", output_format),
+            *("--project", str(leaky.root)),
+            environ=leaky.environ,
+        )
+
+        assert ended.returncode == 6
+        assert said in ended.stdout + ended.stderr
+        assert_clean(ended.stdout + ended.stderr)

@@ -90,7 +90,8 @@ class FaultProxy:
     """Listens on a free port and passes requests on to `upstream` on loopback.
 
     `requests` counts by verb what arrived, `struck` by verb what a fault met, and `struck_paths`
-    the same by path.
+    the same by path; `accepted` counts connections, and `most_open` is how many were
+    open at once at most.
     """
 
     def __init__(self, upstream: int, *, seed: int = 0) -> None:
@@ -98,6 +99,8 @@ class FaultProxy:
         self.requests: Counter[str] = Counter()
         self.struck: Counter[str] = Counter()
         self.struck_paths: Counter[str] = Counter()
+        self.most_open = 0
+        self.accepted = 0
         self._upstream = upstream
         self._random = Random(seed)
         self._rules: list[_Rule] = []
@@ -144,6 +147,8 @@ class FaultProxy:
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.ensure_future(self._serve(reader, writer))
         self._open.add(task)
+        self.accepted += 1
+        self.most_open = max(self.most_open, len(self._open))
         task.add_done_callback(self._open.discard)
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.wait({task})

@@ -14,8 +14,8 @@ from qtrigger.queues import wire
 from qtrigger.queues.account import emulator_account
 from qtrigger.queues.azurite_process import AzuriteProcess
 from qtrigger.queues.rest import RestQueueClient, RestQueueService
+from tests.faults.house import LEASE_S, House
 from tests.faults.proxy import Answer, Fault, FaultProxy, Lose
-from tests.faults.test_host_behind_faults import House
 
 CLOCK = SystemClock()
 LIMIT_S = 40.0
@@ -43,14 +43,18 @@ class Bench:
 
 
 @asynccontextmanager
-async def on_azurite(azurite: AzuriteProcess, name: str) -> AsyncIterator[Bench]:
+async def on_azurite(
+    azurite: AzuriteProcess, name: str, *, lease_s: float = LEASE_S
+) -> AsyncIterator[Bench]:
+    """Answers have time to come on a busy machine: none of the faults here is silence."""
     direct = RestQueueService(emulator_account(azurite.port), CLOCK)
     queue, poison = direct.queue(name), direct.queue(f"{name}-poison")
     await queue.create()
     await poison.create()
     try:
         async with FaultProxy(azurite.port) as proxy:
-            yield Bench(House(proxy, queue=name), proxy, queue, poison, direct)
+            house = House(proxy, queue=name, lease_s=lease_s, request_s=10.0)
+            yield Bench(house, proxy, queue, poison, direct)
     finally:
         await direct.close()
 
@@ -98,7 +102,7 @@ async def test_a_lost_answer_makes_two_copies_at_most_and_then_it_is_said(
 async def test_a_backlog_costs_a_get_for_a_batch_and_a_delete_for_a_message(
     azurite: AzuriteProcess,
 ) -> None:
-    async with on_azurite(azurite, "backlog") as bench:
+    async with on_azurite(azurite, "backlog", lease_s=60.0) as bench:
         for number in range(200):
             await bench.queue.send(f"plain-{number}")
         await bench.house.start()

@@ -2,7 +2,9 @@
 
 The rule: a straight line is laid through all samples from the first fifth of the messages on. No
 process may have grown along it by `GROWTH_MB` or more until the end, and none may have opened
-more than `MORE_FILES` files or threads beyond what it had after the first fifth.
+more than `MORE_FILES` files or threads beyond what it had after the first fifth. Sockets come and
+go with what is in flight, and may be `MOST_SOCKETS` at any time: what the pools of connections of
+two generations hold at most, and room for the rest.
 """
 
 from __future__ import annotations
@@ -11,9 +13,12 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from qtrigger.queues.transport import MAX_CONNECTIONS
+
 SETTLED = 0.2
 GROWTH_MB = 5.0
 MORE_FILES = 4
+MOST_SOCKETS = 2 * MAX_CONNECTIONS + 16
 SHOWN = (0.1, 0.2, 0.5, 1.0)
 _NEAR = 0.03
 
@@ -25,6 +30,7 @@ class Sample:
     messages: int
     rss_mb: float
     files: int
+    sockets: int
     threads: int
 
 
@@ -65,7 +71,10 @@ class Track:
     def flat(self) -> bool:
         """Whether it keeps the rule; without samples there is nothing to say that it does."""
         return (
-            bool(self._settled()) and self.growth_mb < GROWTH_MB and self.more_files <= MORE_FILES
+            bool(self._settled())
+            and self.growth_mb < GROWTH_MB
+            and self.more_files <= MORE_FILES
+            and max(sample.sockets for sample in self.samples) <= MOST_SOCKETS
         )
 
     def near(self, share: float) -> Sample:
@@ -77,6 +86,7 @@ class Track:
             messages=round(at),
             rss_mb=statistics.median(s.rss_mb for s in around),
             files=round(statistics.median(s.files for s in around)),
+            sockets=round(statistics.median(s.sockets for s in around)),
             threads=round(statistics.median(s.threads for s in around)),
         )
 
@@ -93,9 +103,8 @@ def table(tracks: dict[str, Track]) -> list[str]:
         cells = "".join(f"{track.near(share).rss_mb:>8.1f} MB" for share in SHOWN)
         slope, growth = track.per_message_mb * 100_000, track.growth_mb
         lines.append(f"{name:<14}{cells}{slope:>+11.2f} MB{growth:>+11.2f} MB")
-    for what in ("files", "threads"):
-        title = {"files": "open files", "threads": "threads"}[what]
-        lines.append(title)
+    for what in ("files", "sockets", "threads"):
+        lines.append(f"open {what}" if what != "threads" else what)
         for name, track in seen.items():
             cells = "".join(f"{getattr(track.near(share), what):>11}" for share in SHOWN)
             lines.append(f"{name:<14}{cells}")

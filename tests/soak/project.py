@@ -11,7 +11,10 @@ from pathlib import Path
 
 QUEUES = ("plain", "awaited")
 OUTPUT = "done"
-MAX_DEQUEUE_COUNT = 2
+
+# Each reload hands back what a poll brings meanwhile, and that costs it a try: among hundreds of
+# reloads, one message may well meet five of them, but not ten.
+MAX_DEQUEUE_COUNT = 10
 
 # Of so many messages on a queue one is written on, one fails once, one fails for good.
 WRITTEN_ON = 10

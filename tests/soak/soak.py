@@ -3,7 +3,8 @@
 Run it by `make soak MESSAGES=1000000`, with `RELOADS=500` to load the project anew so often on
 the way. The queues are the built-in emulator's, in this process; the host and its worker are
 processes of their own. Ends with a table, and with exit code 1 when a message is missing or was
-worked on twice, or when a process has grown: see `figures` for the rule. Linux alone.
+worked on twice, or when a process has grown: see `figures` for the rule. After `--minutes` no
+more are sent, and what was sent until then is judged. Linux alone.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ LOG_LIMIT = 32 * 1024 * 1024
 RELOAD_LIMIT_S = 60.0
 STOP_LIMIT_S = 60.0
 STALLED_S = 120.0
+DEFAULT_LIMIT_S = 3600.0
 
 
 @dataclass(slots=True)
@@ -90,10 +92,13 @@ class Soaked:
 class Soak:
     """One run of it, in the folder `root`."""
 
-    def __init__(self, root: Path, messages: int, size: int, reloads: int, every_s: float) -> None:
+    def __init__(
+        self, root: Path, messages: int, size: int, reloads: int, *, every_s: float, limit_s: float
+    ) -> None:
         self.soaked = Soaked(messages - messages % len(project.QUEUES), size, reloads)
         self._root = root
         self._every_s = every_s
+        self._limit_s = limit_s
         self._service = BuiltinEmulator(SystemClock())
         self._reloaded = 0
         self._sent = 0
@@ -115,6 +120,7 @@ class Soak:
             looks = asyncio.create_task(self._look(host))
             reloads = asyncio.create_task(self._reload(host))
             works = asyncio.create_task(self._send_until_done())
+            asyncio.get_running_loop().call_later(self._limit_s, self._send_no_more)
             await asyncio.wait({looks, works}, return_when="FIRST_COMPLETED")
             soaked.took_s = time.monotonic() - began
             for task in (looks, works, reloads):
@@ -142,8 +148,7 @@ class Soak:
     async def _send_until_done(self) -> None:
         """Keep a bounded backlog on each queue until all are sent, then wait until all are gone."""
         stores = [self._service.service.store(queue) for queue in project.QUEUES]
-        each = self.soaked.messages // len(stores)
-        while self._sent < each or any(map(len, stores)):
+        while self._sent < (each := self.soaked.messages // len(stores)) or any(map(len, stores)):
             # So that reloads and messages come to their end together.
             allowed = each * (self._reloaded + 1) // max(self.soaked.reloads, 1)
             room = BACKLOG - max(map(len, stores))
@@ -154,6 +159,14 @@ class Soak:
             self._tidy()
             await asyncio.sleep(TOP_UP_S)
         await _until(lambda: self._reloaded >= self.soaked.reloads)
+
+    def _send_no_more(self) -> None:
+        """Take what was sent until now, and the reloads until now, for all that was asked for."""
+        soaked = self.soaked
+        soaked.messages = min(soaked.messages, self._sent * len(project.QUEUES))
+        soaked.reloads = min(soaked.reloads, self._reloaded)
+        for track in soaked.tracks.values():
+            track.total = soaked.messages
 
     def _tidy(self) -> None:
         done = self._service.service.store(project.OUTPUT)
@@ -166,7 +179,7 @@ class Soak:
     async def _reload(self, host: subprocess.Popen[bytes]) -> None:
         """Load the project anew, again and again; each time wait until one new worker is alone."""
         await _until(lambda: bool(self._done()))
-        for _ in range(self.soaked.reloads):
+        while self._reloaded < self.soaked.reloads:
             old = children(host.pid)
             host.send_signal(signal.SIGHUP)
             async with asyncio.timeout(RELOAD_LIMIT_S):
@@ -220,18 +233,33 @@ def sample_of(pid: int, messages: int) -> Sample | None:
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
         status = dict(line.split(":", 1) for line in lines if ":" in line)
-        files = len(list(Path(f"/proc/{pid}/fd").iterdir()))
+        opened = [_opened(path) for path in Path(f"/proc/{pid}/fd").iterdir()]
         rss_mb = int(status["VmRSS"].split()[0]) / 1024
     except (OSError, KeyError):
         return None
-    return Sample(messages, rss_mb, files, int(status["Threads"]))
+    sockets = sum(what.startswith("socket:") for what in opened)
+    return Sample(messages, rss_mb, len(opened) - sockets, sockets, int(status["Threads"]))
+
+
+def _opened(path: Path) -> str:
+    """What a file descriptor stands for; "" when it was closed meanwhile."""
+    try:
+        return str(path.readlink())
+    except OSError:
+        return ""
 
 
 async def run(
-    root: Path, *, messages: int, size: int = 1024, reloads: int = 0, every_s: float = 1.0
+    root: Path,
+    *,
+    messages: int,
+    size: int = 1024,
+    reloads: int = 0,
+    every_s: float = 1.0,
+    limit_s: float = DEFAULT_LIMIT_S,
 ) -> Soaked:
-    """Soak a host in that folder and return the figures."""
-    return await Soak(root, messages, size, reloads, every_s).run()
+    """Soak a host in that folder, send no more after `limit_s`, and return the figures."""
+    return await Soak(root, messages, size, reloads, every_s=every_s, limit_s=limit_s).run()
 
 
 def main() -> int:
@@ -240,9 +268,18 @@ def main() -> int:
     parser.add_argument("--messages", type=int, default=1_000_000)
     parser.add_argument("--size", type=int, default=1024)
     parser.add_argument("--reloads", type=int, default=0)
+    parser.add_argument("--minutes", type=float, default=DEFAULT_LIMIT_S / 60)
     given = parser.parse_args()
     root = Path(tempfile.mkdtemp(prefix="qtrigger-soak-"))
-    soaked = asyncio.run(run(root, messages=given.messages, size=given.size, reloads=given.reloads))
+    soaked = asyncio.run(
+        run(
+            root,
+            messages=given.messages,
+            size=given.size,
+            reloads=given.reloads,
+            limit_s=given.minutes * 60,
+        )
+    )
     sys.stdout.write("\n".join(soaked.lines()) + "\n")
     if soaked.complete and all(track.flat for track in soaked.tracks.values()):
         shutil.rmtree(root)

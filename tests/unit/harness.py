@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import TypeVar
@@ -25,12 +26,14 @@ from qtrigger.project.model import (
     QueueOptions,
     QueueOutput,
     QueueTrigger,
+    RetryPolicy,
 )
 from qtrigger.queues.account import Account, Sas
 from qtrigger.queues.memory import MemoryQueueService
 from qtrigger.queues.services import QueueServices
 from qtrigger.testing.clock import ManualClock
 from qtrigger.testing.probe import Probe
+from qtrigger.tries import TriesOfAll
 
 ACCOUNT = Account(name="memory", endpoint="http://memory", credential=Sas(token=""))
 PLAIN = QueueOptions(message_encoding="none")
@@ -80,7 +83,8 @@ class RecordingService(MemoryQueueService):
 class Bench:
     """A function `charge` on queue `orders`; `body` is what it does with a message.
 
-    `beside` another bench it is a second host on the same account, under the same clock.
+    `beside` another bench it is a second host on the same account, under the same clock; with
+    the same `tries` it is the next generation in the same process.
     """
 
     succeed = staticmethod(succeed)
@@ -95,17 +99,22 @@ class Bench:
         outputs: tuple[QueueOutput, ...] = (),
         random: Random | None = None,
         beside: Bench | None = None,
+        retry: RetryPolicy | None = None,
+        tries: TriesOfAll | None = None,
     ) -> None:
         self.clock: ManualClock = beside.clock if beside else ManualClock()
         self.service: RecordingService = beside.service if beside else RecordingService(self.clock)
         self.probe = Probe()
         self.body = body
         self.bodies: list[bytes] = []
+        self.invocations: list[Invocation] = []
         self.most_at_once = 0
         self._at_once = 0
         self.name = queue
         self.queue = self.service.queue(queue)
-        self.function = definition("charge", queue, options=options, outputs=outputs)
+        self.function = replace(
+            definition("charge", queue, options=options, outputs=outputs), retry=retry
+        )
         self.assembly = Assembly(
             HostConfig(lease_s=lease_s),
             services=QueueServices(lambda _account: self.service),
@@ -114,6 +123,7 @@ class Bench:
             sink=self.probe,
             random=random or Steady(),
             changed=lambda: None,
+            tries=tries,
         )
         self.listener: Listener = self.assembly.listener(self.function)
         self._task: asyncio.Task[None] | None = None
@@ -143,6 +153,7 @@ class Bench:
         began = self.clock.monotonic()
         self._at_once += 1
         self.most_at_once = max(self.most_at_once, self._at_once)
+        self.invocations.append(invocation)
         message = invocation.messages[0]
         self.bodies.append(message.body)
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import islice
 from random import Random
 
@@ -89,6 +90,13 @@ def test_a_shorter_lease_keeps_the_proportions() -> None:
 
     assert pacing.next(renewed=True) == 5.0
     assert [pacing.next(renewed=False) for _ in range(4)] == [2.5, 1.25, 1.0, 1.0]
+
+
+def test_a_try_may_take_half_of_what_is_left_and_a_second_at_least() -> None:
+    pacing = RenewalPacing(60.0)
+
+    assert [pacing.limit(left_s) for left_s in (60.0, 30.0, 2.0, 1.5)] == [30.0, 15.0, 1.0, 1.0]
+    assert pacing.limit(0.5) == pacing.limit(-1.0) == math.inf
 
 
 def test_doubling_stops_at_its_cap() -> None:

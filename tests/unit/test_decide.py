@@ -78,6 +78,13 @@ def test_an_interruption_is_released_at_once_and_never_poisoned(dequeue_count: i
     assert decide(Interrupted(), dequeue_count, policy(pause_s=30.0)) == Release(after_s=0.0)
 
 
+@pytest.mark.parametrize("dequeue_count", [1, 5])
+def test_the_end_of_a_worker_with_several_runs_is_laid_to_none_of_them(dequeue_count: int) -> None:
+    lost = WorkerLost(how="exit code 3", alone=False)
+
+    assert decide(lost, dequeue_count, policy(pause_s=30.0)) == Release(after_s=0.0)
+
+
 def test_a_lost_lease_is_dropped() -> None:
     assert decide(LeaseLost(), 5, policy()) == Drop()
 

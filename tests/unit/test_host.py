@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -11,8 +12,10 @@ from typing import Any
 
 import pytest
 
+from qtrigger.assembly import within
 from qtrigger.errors import ExitCode, ProjectError, QueueUnavailable
 from qtrigger.events import (
+    FunctionResumed,
     HostReady,
     HostStopped,
     HostStopping,
@@ -20,6 +23,7 @@ from qtrigger.events import (
     ReloadRejected,
 )
 from qtrigger.host import Host
+from qtrigger.invocation import Interrupted, Invocation, Ran
 from qtrigger.project.model import HostConfig, Project
 from qtrigger.queues.memory import MemoryQueueService
 from qtrigger.queues.services import QueueServices
@@ -27,6 +31,7 @@ from qtrigger.supervisor import Supervisor
 from qtrigger.testing.clock import ManualClock
 from qtrigger.testing.probe import Probe
 from qtrigger.workers.inline import InlineWorker
+from qtrigger.workers.worker import FunctionSpec, Loaded
 from tests.unit.harness import definition, output
 
 TRIGGER = {"type": "queueTrigger", "direction": "in", "name": "msg", "queueName": "q"}
@@ -58,9 +63,10 @@ class House:
         self.functions = functions
         self.disabled = disabled
         self.output = output
+        self.terminal_gone = False
 
-    def host(self) -> Host:
-        worker = InlineWorker(self.functions, clock=self.clock)
+    def host(self, workers: InlineWorker | None = None) -> Host:
+        worker = workers or InlineWorker(self.functions, clock=self.clock)
         return Host(
             self._project(),
             services=QueueServices(lambda _account: OwnConnection(self.service)),
@@ -72,7 +78,7 @@ class House:
 
     async def start_host(self) -> Host:
         host = self.host()
-        await host.start(workers=1, interpreter="this one")
+        await host.start(workers=1, interpreter="this one", began_at=0.0)
         return host
 
     async def put(self, queue: str, *texts: str) -> None:
@@ -91,6 +97,7 @@ class House:
             clock=self.clock,
             sink=self.probe,
             counts=dict,
+            terminal_gone=lambda: self.terminal_gone,
         )
 
     def starts_once_then(self, error: Exception) -> Callable[[], Awaitable[Host]]:
@@ -164,6 +171,88 @@ async def test_a_function_that_does_not_load_is_not_polled_and_the_others_run() 
     states = {each.name: each.state for each in house.probe.of(HostReady)[0].functions}
     assert states == {"good": "ready", "wrong": "failed"}
     await house.clock.run(host.stop("test", up_to_s=1.0, at_once=asyncio.Event()))
+
+
+class FadingWorkers(InlineWorker):
+    """Runs functions until the test takes some away."""
+
+    faded: frozenset[str] = frozenset()
+
+    def watch(self, unable: Callable[[AbstractSet[str]], None]) -> None:
+        self.tell_unable = unable
+
+    def fade(self, *names: str) -> None:
+        self.faded = frozenset(names)
+        self.tell_unable(self.faded)
+
+    async def invoke(self, invocation: Invocation) -> Ran:
+        if invocation.function in self.faded:
+            return Ran(outcomes=(Interrupted(by="load"),), duration_s=0.0)
+        return await super().invoke(invocation)
+
+
+async def test_a_function_that_workers_lose_is_not_polled_until_they_have_it_again() -> None:
+    house = House({"lost": quick, "quick": quick})
+    workers = FadingWorkers(house.functions, clock=house.clock)
+    host = house.host(workers)
+    await house.put("lost")
+    await house.put("quick")
+    await house.clock.run(host.start(workers=1, interpreter="this one", began_at=0.0))
+    await house.clock.advance(1.0)
+
+    workers.fade("lost")
+    await house.put("lost", "a")
+    await house.put("quick", "b")
+    await house.clock.advance(300.0)
+
+    assert [event.function for event in house.probe.of(InvocationFinished)] == ["quick"]
+    (message,) = house.service.peek_all("lost")
+    assert message.dequeue_count <= 1
+    await house.clock.run(host.idle(1.0))
+
+    workers.fade()
+    await house.clock.advance(1.0)
+
+    assert [event.function for event in house.probe.of(InvocationFinished)][-1] == "lost"
+    assert [event.function for event in house.probe.of(FunctionResumed)] == ["lost"]
+    await house.clock.run(host.stop("test", up_to_s=1.0, at_once=asyncio.Event()))
+
+
+class NarrowWorkers(InlineWorker):
+    """Has room for three runs of the function `narrow`."""
+
+    async def start(self, functions: Sequence[FunctionSpec]) -> Loaded:
+        return replace(await super().start(functions), at_once={"narrow": 3})
+
+
+async def test_no_more_is_taken_than_workers_have_room_for() -> None:
+    """Else messages wait here under their leases while another host is idle."""
+
+    async def narrow(msg: str) -> None:
+        await asyncio.Event().wait()
+
+    house = House({"narrow": narrow})
+    host = house.host(NarrowWorkers(house.functions, clock=house.clock))
+    await house.put("narrow", *"abcdefgh")
+    await house.clock.run(host.start(workers=1, interpreter="this one", began_at=0.0))
+    await house.clock.advance(60.0)
+
+    assert host.running == 3
+    assert [each.concurrency for each in house.probe.of(HostReady)[0].functions] == [3]
+    assert [each.dequeue_count for each in house.service.peek_all("narrow")].count(0) == 5
+    await house.clock.run(host.stop("test", up_to_s=0.0, at_once=asyncio.Event()))
+
+
+@pytest.mark.parametrize(
+    ("at_once", "batch_size", "threshold"),
+    [(None, 16, 8), (99, 16, 8), (24, 16, 8), (20, 10, 10), (2, 1, 1), (1, 1, 0)],
+)
+def test_the_room_is_filled_again_when_half_of_it_is_free(
+    at_once: int | None, batch_size: int, threshold: int
+) -> None:
+    options = within(definition("charge", "orders"), at_once).options
+
+    assert (options.batch_size, options.new_batch_threshold) == (batch_size, threshold)
 
 
 async def test_a_disabled_function_is_listed_and_not_polled() -> None:
@@ -386,3 +475,63 @@ async def test_a_defect_while_reloading_leaves_the_healthy_host_running() -> Non
     assert house.service.peek_all("quick") == []
     supervisor.request_stop("SIGTERM")
     assert await house.clock.run(task) is ExitCode.OK
+
+
+async def test_ready_says_how_long_it_took_from_the_asking_on() -> None:
+    house = House({"quick": quick})
+    await house.clock.advance(2.5)
+    host = await house.clock.run(house.start_host())
+
+    (ready,) = house.probe.of(HostReady)
+    assert ready.after_s == 2.5
+    await house.clock.run(host.stop("done", up_to_s=0.0, at_once=asyncio.Event()))
+
+
+async def test_a_hang_up_reloads_and_stops_once_the_terminal_is_gone() -> None:
+    house = House({"quick": quick})
+    supervisor = house.supervisor()
+    running = asyncio.create_task(supervisor.run())
+    await house.clock.advance(1.0)
+
+    supervisor.hang_up()
+    await house.clock.advance(1.0)
+    assert len(house.probe.of(HostReady)) == 2
+
+    house.terminal_gone = True
+    supervisor.hang_up()
+    assert await house.clock.run(running) == ExitCode.OK
+    assert house.probe.of(HostStopping)[-1].reason == "the terminal was closed"
+
+
+class Stuck(InlineWorker):
+    """Workers that cannot be stopped."""
+
+    async def stop(self, grace_s: float) -> None:
+        await super().stop(grace_s)
+        raise RuntimeError("they do not stop")
+
+
+async def test_a_replaced_host_that_cannot_be_stopped_is_told_while_the_next_one_runs() -> None:
+    told: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(
+        lambda _loop, context: told.append(context["message"])
+    )
+    house = House({"quick": quick})
+    workers = [InlineWorker(house.functions, clock=house.clock)]
+    workers.append(Stuck(house.functions, clock=house.clock))
+
+    async def start() -> Host:
+        host = house.host(workers.pop())
+        await host.start(workers=1, interpreter="this one", began_at=0.0)
+        return host
+
+    supervisor = house.supervisor(start=start)
+    running = asyncio.create_task(supervisor.run())
+    await house.clock.advance(1.0)
+    supervisor.request_reload()
+    await house.clock.advance(40.0)
+
+    assert told == ["a host that was replaced: they do not stop"]
+    assert not running.done()
+    supervisor.request_stop("done")
+    assert await house.clock.run(running) == ExitCode.OK

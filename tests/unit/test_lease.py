@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
+
 import pytest
 
-from qtrigger.errors import AccessDenied, QueueUnavailable
+from qtrigger.errors import AccessDenied, QueueError, QueueUnavailable
 from qtrigger.events import InvocationFinished, LeaseEnded, LeaseRenewed, RenewalFailed
 from qtrigger.invocation import LeaseLost, Outcome, Succeeded, TriggerMessage
-from tests.unit.harness import Bench, Body
+from qtrigger.lease import Lease
+from qtrigger.queues.client import QueueMessage
+from qtrigger.queues.memory import MemoryQueueService
+from qtrigger.testing.clock import ManualClock
+from tests.unit.harness import PLAIN, Bench, Body, fail
 
 
 def takes(bench_clock_s: float, bench: list[Bench]) -> Body:
@@ -62,6 +69,46 @@ async def test_a_message_is_never_visible_while_its_function_runs() -> None:
     await bench.clock.advance(5.0)
     assert (bench.bodies, bench.left()) == ([b"a"], [])
     assert len(bench.probe.of(LeaseRenewed)) >= 4
+    await bench.stop()
+
+
+async def test_a_message_is_hidden_to_the_end_of_its_life_and_never_asked_beyond_it() -> None:
+    bench = slow_bench(2000.0)
+    await bench.start()
+    await bench.queue.send("a", ttl_s=700.0)
+
+    for _ in range(697):
+        await bench.clock.advance(1.0)
+        assert bench.service.counts("orders").visible == 0
+    await bench.clock.advance(1400.0)
+
+    assert bench.bodies == [b"a"]
+    assert [each.lease_s for each in bench.probe.of(LeaseRenewed)] == [398.0]
+    assert bench.probe.of(RenewalFailed) == []
+    await bench.stop()
+
+
+async def test_a_message_that_lives_no_longer_than_its_first_lease_is_not_renewed() -> None:
+    bench = slow_bench(590.0)
+    await bench.start()
+    await bench.queue.send("a", ttl_s=599.0)
+
+    await bench.clock.advance(700.0)
+
+    assert (bench.bodies, bench.left()) == ([b"a"], [])
+    assert bench.service.requests["update"] == 0
+    await bench.stop()
+
+
+async def test_a_pause_after_a_failure_ends_with_the_messages_life() -> None:
+    bench = Bench(fail, options=replace(PLAIN, visibility_timeout_s=3600.0))
+    await bench.start()
+    await bench.queue.send("a", ttl_s=700.0)
+
+    await bench.clock.advance(10.0)
+
+    (finished,) = bench.probe.of(InvocationFinished)
+    assert (finished.disposition, finished.settled) == ("retried", True)
     await bench.stop()
 
 
@@ -159,3 +206,34 @@ async def test_a_settlement_waits_for_a_renewal_under_way_and_uses_its_receipt()
 
     assert bench.left() == []
     await bench.stop()
+
+
+class Faulty:
+    """A watcher with a defect."""
+
+    def renewed(self, message: QueueMessage, lease_s: float) -> None:
+        raise RuntimeError(f"{message.text} for {lease_s:g} s")
+
+    def not_renewed(self, message: QueueMessage, error: QueueError) -> None:
+        raise NotImplementedError
+
+    def lost(self, message: QueueMessage, reason: str) -> None:
+        raise NotImplementedError
+
+
+async def test_a_defect_in_a_renewal_is_told_when_it_happens() -> None:
+    told: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(
+        lambda _loop, context: told.append(context["message"])
+    )
+    clock = ManualClock()
+    queue = MemoryQueueService(clock).queue("orders")
+    await queue.create()
+    await queue.send("a")
+    (message,) = await queue.receive(1, 600.0)
+    lease = Lease(queue, message, lease_s=600.0, received_at=0.0, clock=clock)
+
+    lease.keep(Faulty())
+    await clock.advance(301.0)
+
+    assert told == [f"renew {message.id}: a for 600 s"]

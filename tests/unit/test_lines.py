@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import os
 import typing
 
 import pytest
@@ -17,9 +18,18 @@ from qtrigger.events import (
     InvocationFinished,
     MessagePoisoned,
     QueueStateChanged,
+    StillRunning,
     UserLog,
 )
-from qtrigger.invocation import ErrorDetail, Failed, Outcome, Succeeded, TimedOut, WorkerLost
+from qtrigger.invocation import (
+    ErrorDetail,
+    Failed,
+    Interrupted,
+    Outcome,
+    Succeeded,
+    TimedOut,
+    WorkerLost,
+)
 from qtrigger.telemetry.console import ConsoleSink
 from qtrigger.telemetry.json_lines import JsonSink
 from qtrigger.telemetry.lines import line_of
@@ -78,6 +88,31 @@ def test_a_success_is_one_short_line() -> None:
     assert text.count("\n") == 1
 
 
+def test_a_run_that_goes_on_says_for_how_long_and_how_to_see_where() -> None:
+    event = StillRunning(
+        function="charge", queue="q", invocation_id="i", message_id="m", for_s=62.0, usual_s=2.0
+    )
+
+    assert "still running, 1 min 2 s, 2 s at most before" in text_of(event)
+    assert f"kill -USR1 {os.getpid()}" in text_of(event)
+
+
+def test_the_end_of_a_worker_with_several_runs_says_that_the_try_is_not_counted() -> None:
+    lost = WorkerLost(how="signal 9 (often: out of memory)", alone=False)
+
+    text = text_of(finished(lost, "released"))
+
+    assert "its worker process was killed by signal 9 (often: out of memory)" in text
+    assert "with others running there; this try is not counted" in text
+
+
+@pytest.mark.parametrize(
+    ("by", "words"), [("stop", "our stop"), ("neighbour", "another run"), ("load", "cannot load")]
+)
+def test_an_interruption_says_by_what(by: str, words: str) -> None:
+    assert words in text_of(finished(Interrupted(by=by), "released"))
+
+
 @pytest.mark.parametrize(
     ("event", "words"),
     [
@@ -91,7 +126,7 @@ def test_a_success_is_one_short_line() -> None:
         (finished(TimedOut(after_s=120.0), "retried"), "timed out after 2 min (functionTimeout)"),
         (
             finished(WorkerLost(how="exit code 3", alone=True), "retried"),
-            "its worker process ended: exit code 3",
+            "its worker process ended with exit code 3",
         ),
     ],
 )
@@ -106,6 +141,14 @@ def test_a_failure_shows_where_it_was_raised_and_its_traceback_below() -> None:
 
     assert "(functions/charge/__init__.py:8)" in text
     assert "\n          Traceback …\n" in text
+
+
+def test_a_reload_does_not_read_like_a_stop() -> None:
+    stopping = text_of(events.HostStopping(reason="SIGTERM", running=2, up_to_s=30.0))
+    reloaded = text_of(events.HostStopping(reason="reload", running=2, up_to_s=30.0))
+
+    assert "stopping  SIGTERM: 2 running, up to 30 s (a second signal leaves at once)" in stopping
+    assert "reloaded  2 running on the code before, up to 30 s" in reloaded
 
 
 def test_lines_below_the_level_are_not_written() -> None:
@@ -144,6 +187,27 @@ def test_user_lines_stand_under_their_function_and_message() -> None:
     )
 
     assert "charge    8f3a21ff  INFO card accepted" in text
+
+
+@pytest.mark.parametrize("colour", [True, False])
+def test_user_text_cannot_rewrite_the_lines_around_it(*, colour: bool) -> None:
+    stream = io.StringIO()
+    event = UserLog(
+        function="charge",
+        invocation_id="i",
+        message_id="m",
+        level=logging.INFO,
+        logger="stdout",
+        message="a\x1b[1A\x1b[2Kb\x1b]0;title\x07c\x08\x9b2Jd\te\x1b[31mred",
+        extra={"k\n": 1},
+    )
+
+    ConsoleSink(stream, level=logging.INFO, colour=colour).emit(event)
+
+    red = "\x1b[31mred" if colour else "red"
+    end = "\x1b[0m\n" if colour else "\n"
+    said = r"ab\x1b]0;title\x07c\x08\x9b2Jd" + "\te" + red + r'  "k\n"=1' + end
+    assert stream.getvalue().endswith(f"INFO {said}")
 
 
 def test_a_queue_that_fails_says_when_it_is_tried_again() -> None:

@@ -203,22 +203,23 @@ async def test_existence_is_asked_until_known_and_again_after_an_error() -> None
 
 
 @pytest.mark.parametrize(
-    ("error", "state"),
+    ("error", "states"),
     [
-        (QueueUnavailable("busy", status=503, code="ServerBusy"), "unavailable"),
-        (AccessDenied("no right", status=403, code="AuthorizationFailure"), "failing"),
-        (QueueRejected("disabled", status=409, code="QueueDisabled"), "failing"),
+        (QueueUnavailable("no", status=500, code="InternalError"), ["unavailable", "failing"]),
+        (QueueUnavailable("busy", status=503, code="ServerBusy"), ["failing"]),
+        (AccessDenied("no right", status=403, code="AuthorizationFailure"), ["failing"]),
+        (QueueRejected("disabled", status=409, code="QueueDisabled"), ["failing"]),
     ],
 )
-async def test_an_error_of_a_poll_is_told_once_and_never_ends_the_listener(
-    error: QueueError, state: str
+async def test_an_error_of_a_poll_is_told_once_for_each_change_and_never_ends_the_listener(
+    error: QueueError, states: list[str]
 ) -> None:
     bench = Bench(options=options(max_polling_interval_s=2.0))
     bench.service.fail("receive", error, times=None)
     await bench.start("a")
 
     await bench.clock.advance(600.0)
-    assert [event.state for event in bench.probe.of(QueueStateChanged)] == [state]
+    assert [event.state for event in bench.probe.of(QueueStateChanged)] == states
     assert bench.service.requests["receive"] <= 310
 
     bench.service.mend()

@@ -89,6 +89,18 @@ def test_a_reader_that_has_gone_ends_nothing() -> None:
         writer.close()
 
 
+@pytest.mark.parametrize("odd", ["\ud800", "\u2026"])
+def test_a_text_that_the_stream_cannot_say_silences_nothing(odd: str) -> None:
+    written = io.BytesIO()
+    writer = BackgroundWriter(io.TextIOWrapper(written, encoding="ascii", newline="\n"))
+
+    writer.write(f"one {odd}\n")
+    writer.write("two\n")
+    writer.close()
+
+    assert written.getvalue() == f"one \\u{ord(odd):04x}\ntwo\n".encode()
+
+
 def test_messages_are_counted_by_how_they_ended() -> None:
     tally = Tally()
 

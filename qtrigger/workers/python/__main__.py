@@ -1,4 +1,4 @@
-"""Entry of a worker process: `python __main__.py <file descriptor of the socket>`.
+"""Entry of a worker process: `python __main__.py SOCKET PIPE`, two file descriptors.
 
 Owns only the bootstrap: it loads the folder it lies in under a name that no project uses, and
 takes that folder off the search path, so that a user's `import loader` never finds ours. Its
@@ -30,7 +30,8 @@ def _main() -> int:
         sys.exit("qtrigger needs Python 3.9 or newer to run functions; this is " + sys.version)
     _load_package(os.path.realpath(__file__).rpartition("/")[0])
     child = importlib.import_module(PACKAGE + ".child")
-    code: int = child.run(int(sys.argv.pop()))
+    pipe = int(sys.argv.pop())
+    code: int = child.run(int(sys.argv.pop()), pipe)
     return code
 
 

@@ -9,31 +9,18 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
+from .annotations import QUEUE
 from .context import Context, Out
 from .failures import Describer
+from .message import Message, queue_message
 from .outputs import Item, OutputError, items_of
-from .signature import QUEUE, RETURN, Plan
+from .signature import RETURN, Plan
 from .wishes import WishRefused, wish_of
 
 Notice = Callable[[str, str], None]
 """Told a kind and a text about something a person should know of this function."""
-
-
-@dataclass(frozen=True)
-class Message:
-    """The message as it came over the wire; times are ISO 8601 texts with their zone."""
-
-    id: str
-    body: bytes
-    dequeue_count: int
-    inserted: str
-    expires: str
-    next_visible: str
-    pop_receipt: str
 
 
 class Call:
@@ -75,25 +62,19 @@ class Call:
         arguments: dict[str, Any] = {self._plan.trigger: self._argument()}
         if self._plan.has_context:
             arguments["context"] = self._context
+        for name, known in self._plan.properties.items():
+            arguments[name] = known.of(self._message)
         if self._outs:
             arguments.update(self._outs)
         return arguments
 
     def _argument(self) -> Any:
         message = self._message
+        if self._plan.read is not None:
+            return self._plan.read(message.body)
         if self._plan.takes == "bytes":
             return message.body
-        if self._plan.takes == "str":
-            return _decoded(message.body)
-        return queue_message_class()(
-            id=message.id,
-            body=message.body,
-            dequeue_count=message.dequeue_count,
-            expiration_time=datetime.fromisoformat(message.expires),
-            insertion_time=datetime.fromisoformat(message.inserted),
-            time_next_visible=datetime.fromisoformat(message.next_visible),
-            pop_receipt=message.pop_receipt,
-        )
+        return message.text if self._plan.takes == "str" else queue_message(message)
 
     def _finish(self, returned: Any) -> tuple[dict[str, Any], list[bytes]]:
         self._check_returned(returned)
@@ -153,23 +134,6 @@ class Call:
         if not detail["place"]:
             detail["place"] = self._describer.defined_at(self._plan.function)
         return {"end": "failed", **detail}
-
-
-def queue_message_class() -> Any:
-    """The class with all properties, from the project's own packages. Raises ImportError."""
-    from azure.functions.queue import QueueMessage  # noqa: PLC0415 - costs 80 ms and 20 MB
-
-    return QueueMessage
-
-
-def _decoded(body: bytes) -> str:
-    try:
-        return body.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise UnicodeError(
-            f"the message's body is not UTF-8 at byte {error.start}, and the function takes str; "
-            "annotate the parameter bytes or func.QueueMessage to receive any body"
-        ) from None
 
 
 def _item_header(item: Item) -> Any:

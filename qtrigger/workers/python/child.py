@@ -28,6 +28,7 @@ from .channel import Channel
 from .context import NOWHERE, SCOPE, Scope
 from .failures import Describer
 from .index import index
+from .lifeline import end_with
 from .loading import Loading
 from .logs import Logs
 from .runs import Runs
@@ -40,8 +41,12 @@ LAST_WORDS_S = 1.0
 BROKEN = 70
 
 
-def run(descriptor: int) -> int:
-    """Live as the worker process behind that socket; the exit code."""
+def run(descriptor: int, pipe: int) -> int:
+    """Live as the worker process behind that socket; the exit code.
+
+    The host holds the other end of the pipe for as long as it lives.
+    """
+    end_with(pipe)
     connection = socket.socket(fileno=descriptor)
     connection.set_inheritable(False)
     connection.settimeout(None)
@@ -59,6 +64,8 @@ def _set_signals() -> None:
     signal.signal(signal.SIGINT, lambda *_: None)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     faulthandler.enable(file=2)
+    # Where every thread stands, on request; written by C code, whoever has the interpreter's lock.
+    faulthandler.register(signal.SIGUSR1, file=2, all_threads=True)
 
 
 class Child:
@@ -120,7 +127,7 @@ class Child:
             storage=self._storage,
             loop=self._loop,
         )
-        self._channel.send({"t": "ready", "failures": failures})
+        self._channel.send({"t": "ready", "failures": failures, "at_once": self._runs.at_once})
 
     def _announce(self, function: str) -> contextvars.Token[Scope]:
         """The host names the function that hangs or crashes the process while being imported."""

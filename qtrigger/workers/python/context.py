@@ -8,6 +8,7 @@ that never imports that package needs none.
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
@@ -38,13 +39,27 @@ class TraceContext:
     Attributes = attributes
 
 
-class RetryContext:
-    """Retries inside one delivery, which do not happen here: a retry is a new delivery."""
+class RetryError:
+    """What the try before ended with: the members of the interface, and the exception's type."""
 
-    retry_count = 0
-    max_retry_count = 0
-    exception: Any = None
-    rpc_exception: Any = None
+    def __init__(self, error: Mapping[str, str]) -> None:
+        self.type = error.get("type", "")
+        self.message = error.get("message", "")
+        self.stack_trace = error.get("traceback", "")
+        self.source = error.get("place", "")
+
+
+class RetryContext:
+    """The retry policy's count for this delivery of the message: 0 at the first try.
+
+    `exception` and `rpc_exception` are one: what the try before ended with, None at the first.
+    """
+
+    def __init__(self, retry: Mapping[str, Any] | None = None) -> None:
+        self.retry_count: int = retry["count"] if retry else 0
+        self.max_retry_count: int = retry["max"] if retry else 0
+        error = retry.get("error") if retry else None
+        self.exception = self.rpc_exception = RetryError(error) if error else None
 
 
 class Context:
@@ -52,7 +67,9 @@ class Context:
 
     `max_dequeue_count` is ours: with the message's dequeue count it tells a function whether this
     try is its last. `thread_local_storage.invocation_id` is what a function sets in threads of its
-    own to have their log lines attributed.
+    own to have their log lines attributed. `retry` is None without a retry policy; else it has
+    `count`, `max` (-1 for ever) and, after a failed try, `error`: `type`, `message`, `traceback`
+    and `place`.
     """
 
     def __init__(
@@ -62,6 +79,7 @@ class Context:
         function_directory: str,
         max_dequeue_count: int,
         thread_local_storage: threading.local,
+        retry: Mapping[str, Any] | None = None,
     ) -> None:
         self.invocation_id = scope.invocation_id
         self.function_name = scope.function
@@ -69,7 +87,7 @@ class Context:
         self.max_dequeue_count = max_dequeue_count
         self.thread_local_storage = thread_local_storage
         self.trace_context = TraceContext()
-        self.retry_context = RetryContext()
+        self.retry_context = RetryContext(retry)
 
 
 class Out:

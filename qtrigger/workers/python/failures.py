@@ -90,7 +90,7 @@ class Describer:
             return ""
         try:
             report = traceback.TracebackException(type(error), error, error.__traceback__)
-            _keep_users_frames(report, set())
+            keep_users_frames(report)
             return "".join(report.format())
         except BaseException as broken:  # noqa: BLE001 - the user's __str__ or __repr__ may raise
             return f"{type(error).__name__}: no traceback ({type(broken).__name__})"
@@ -117,6 +117,16 @@ def message_of(error: BaseException) -> str:
     if isinstance(error, KeyboardInterrupt):
         return text or "the code raised KeyboardInterrupt"
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def keep_users_frames(report: traceback.TracebackException) -> None:
+    """Take the frames of this package and of the import machinery out, causes included."""
+    _keep_users_frames(report, set())
+
+
+def is_ours(filename: str) -> bool:
+    """Whether a file is one of this package."""
+    return filename.startswith(_OURS)
 
 
 def _keep_users_frames(report: traceback.TracebackException, seen: set[int]) -> None:

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from . import loader
+from .annotations import SignatureError
 from .apps import AppError, Apps
-from .calls import queue_message_class
 from .context import SCOPE, Scope
 from .failures import Describer, code_of
 from .importing import imported
 from .index import app_failure
-from .signature import Plan, SignatureError, plan
+from .message import queue_message_class
+from .signature import Plan, plan
 
 Announce = Callable[[str], "contextvars.Token[Scope]"]
 
@@ -95,11 +96,13 @@ class Loading:
         return failure
 
     def _declared_in(self, function: Mapping[str, Any], code: Callable[..., Any] | None) -> str:
-        file = str(Path(function["directory"], "function.json"))
+        """`file:line` of the bindings in a folder, the file where decorators are."""
+        file = Path(function["directory"], "function.json")
         if function["decorated"]:
             found = code_of(code)
-            file = found.co_filename if found is not None else function["script"]
-        return os.path.relpath(file, self._root)
+            file = Path(found.co_filename if found is not None else function["script"])
+            return os.path.relpath(file, self._root)
+        return f"{os.path.relpath(file, self._root)}:{_line_of_bindings(file)}"
 
     def _import(self, function: Mapping[str, Any]) -> Callable[..., Any]:
         if function["decorated"]:
@@ -113,3 +116,12 @@ class Loading:
             )
 
         return imported(load, self._loop)
+
+
+def _line_of_bindings(file: Path) -> int:
+    """Where they begin, 1 where that cannot be told."""
+    try:
+        lines = file.read_text("utf-8-sig").splitlines()
+    except (OSError, ValueError):
+        return 1
+    return next((number for number, line in enumerate(lines, 1) if '"bindings"' in line), 1)

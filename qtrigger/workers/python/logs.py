@@ -15,8 +15,17 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .context import NOWHERE, SCOPE, Scope
+from .records import (
+    RecordFormatter,
+    extra_of,
+    names_of_every_record,
+    record_being_written,
+    traceback_of,
+)
 
 MAX_LINE = 32 * 1024
+# As JSON a character takes 12 bytes at most, and a frame has room for 16 MiB of it.
+MOST_TEXT = 1024 * 1024
 
 Send = Callable[[Mapping[str, Any]], None]
 
@@ -55,15 +64,21 @@ class Attribution:
         return self._running.get(invocation_id) or Scope(invocation_id=invocation_id)
 
 
-def log_frame(scope: Scope, level: int, logger: str, text: str) -> dict[str, Any]:
-    """The frame for a line of text."""
+def log_frame(
+    scope: Scope, level: int, logger: str, text: str, extra: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The frame for a line of text; `extra` are the fields of a record."""
     frame: dict[str, Any] = {"t": "log", "level": level, "logger": logger, "text": _clean(text)}
     if scope is not NOWHERE:
         frame["scope"] = scope
+    if extra:
+        frame["extra"] = extra
     return frame
 
 
 def _clean(text: str) -> str:
+    if len(text) > MOST_TEXT:
+        text = f"{text[:MOST_TEXT]} … ({len(text) - MOST_TEXT:,} characters more)"
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -72,16 +87,23 @@ class FrameHandler(logging.Handler):
 
     def __init__(self, attribution: Attribution, send: Send) -> None:
         super().__init__()
+        self.setFormatter(RecordFormatter())
         self._attribution = attribution
         self._send = send
+        self._known = names_of_every_record()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Send the record: message, and the exception's text where it has one."""
+        """Send the record: message, the exception's text where it has one, and its fields."""
         try:
-            text = self.format(record)
-            self._send(log_frame(self._attribution.scope(), record.levelno, record.name, text))
+            text, extra = self.format(record), self.fields_of(record)
+            scope = self._attribution.scope()
+            self._send(log_frame(scope, record.levelno, record.name, text, extra))
         except Exception:  # noqa: BLE001 - as every handler does
             self.handleError(record)
+
+    def fields_of(self, record: logging.LogRecord) -> dict[str, Any]:
+        """The fields that user code has given a record."""
+        return extra_of(record, self._known)
 
     def covers(self, record: logging.LogRecord) -> bool:
         """Whether a record that some other handler has comes here too."""
@@ -126,15 +148,16 @@ class LineWriter(io.TextIOBase):
 
     def write(self, text: str) -> int:
         """Send the lines that are now complete."""
-        record = _record_of_stream_handler()
+        record = record_being_written()
         if record is not None and self._handler.covers(record):
             return len(text)  # it comes as a log frame, with its level
         scope = self._attribution.scope()
         with self._lock:
             lines = self._complete(scope.invocation_id, text)
         level, logger = (record.levelno, record.name) if record else (self._level, self._name)
+        extra = self._handler.fields_of(record) if record else None
         for line in lines:
-            self._send(log_frame(scope, level, logger, line.rstrip("\r")))
+            self._send(log_frame(scope, level, logger, line.rstrip("\r"), extra))
         return len(text)
 
     def _complete(self, key: str, text: str) -> list[str]:
@@ -169,18 +192,6 @@ class _Bytes(io.BufferedIOBase):
         return len(raw)
 
 
-def _record_of_stream_handler() -> logging.LogRecord | None:
-    """The record whose text is being written, when the writer is a StreamHandler.
-
-    A user's handler on stderr would otherwise show every record twice, once without its level.
-    """
-    frame = sys._getframe(2)  # noqa: SLF001 - the one way to know the caller
-    if frame.f_code is not logging.StreamHandler.emit.__code__:
-        return None
-    record = frame.f_locals.get("record")
-    return record if isinstance(record, logging.LogRecord) else None
-
-
 class Logs:
     """All of it, installed in this process."""
 
@@ -195,7 +206,7 @@ class Logs:
         self._handler = handler
 
     def install(self, *, debug: bool) -> None:
-        """Take over the root logger and the two streams."""
+        """Take over the root logger, the two streams, warnings and what ends threads."""
         root = logging.getLogger()
         root.addHandler(self._handler)
         root.setLevel(logging.DEBUG if debug else logging.INFO)
@@ -203,11 +214,18 @@ class Logs:
         logging.getLogger("azure.core.pipeline.policies.http_logging_policy").setLevel(
             logging.WARNING
         )
+        if not debug:
+            # The model's own library speaks to its host there, not to people.
+            logging.getLogger("azure.functions").setLevel(logging.WARNING)
+        logging.captureWarnings(capture=True)
+        threading.excepthook = self._thread_ended
         sys.stdout, sys.stderr = self._writers
 
     def uninstall(self) -> None:
         """Give the streams back, as a forked process and the end of the interpreter need."""
         logging.getLogger().removeHandler(self._handler)
+        logging.captureWarnings(capture=False)
+        threading.excepthook = threading.__excepthook__
         sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
 
     def begin(self, scope: Scope) -> None:
@@ -219,6 +237,16 @@ class Logs:
         for writer in self._writers:
             writer.finish(scope)
         self.attribution.end(scope)
+
+    def _thread_ended(self, args: threading.ExceptHookArgs) -> None:
+        """An exception has ended a thread of the user's own: one line, and not one a frame."""
+        if args.exc_type is SystemExit:
+            return
+        name = args.thread.name if args.thread is not None else "(unknown)"
+        error = args.exc_value or args.exc_type()
+        text = traceback_of((args.exc_type, error, args.exc_traceback))
+        scope = self.attribution.scope()
+        self.say(scope, logging.ERROR, "threading", f"an exception ended thread {name}\n{text}")
 
     def say(self, scope: Scope, level: int, logger: str, text: str) -> None:
         """A line of our own."""

@@ -16,8 +16,11 @@ from types import FrameType
 BLOCKED_AFTER_S = 2.0
 LOOK_EVERY_S = 1.0
 
-Tell = Callable[[str, "FrameType | None"], None]
-"""Told the name of the task that has the loop, and where its thread stands."""
+Tell = Callable[[str, "FrameType | None"], Callable[[float], None]]
+"""Told the name of the task that has the loop, and where its thread stands.
+
+What it returns is told in the end for how many seconds the loop was blocked.
+"""
 
 
 class LoopWatch:
@@ -47,6 +50,7 @@ class LoopWatch:
 
     def _look(self) -> None:
         answered = threading.Event()
+        asked_at = time.monotonic()
         try:
             self._loop.call_soon_threadsafe(answered.set)
         except RuntimeError:
@@ -54,7 +58,10 @@ class LoopWatch:
         if answered.wait(BLOCKED_AFTER_S):
             return
         task = asyncio.current_task(self._loop)
-        if task is not None:
-            frames = sys._current_frames()  # noqa: SLF001 - the public way to see another thread
-            self._tell(task.get_name(), frames.get(self._loop_thread))
+        if task is None:
+            answered.wait()
+            return
+        frames = sys._current_frames()  # noqa: SLF001 - the public way to see another thread
+        tell_end = self._tell(task.get_name(), frames.get(self._loop_thread))
         answered.wait()
+        tell_end(time.monotonic() - asked_at)

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from . import azure_json
-from .signature import GENERIC, is_queue_message
+from .annotations import GENERIC, is_queue_message
+from .models import is_model
 from .times import TimeRefused, delay, time_to_live
 
 Warn = Callable[[str, str], None]
@@ -50,6 +51,9 @@ def items_of(value: Any, *, binding: str, converter: str, mode: str, warn: Warn)
 # --- exact --------------------------------------------------------------------------------------
 
 
+_EXACT_KINDS = "str, bytes, func.QueueMessage, dict, a dataclass or a pydantic model"
+
+
 def _exact(value: Any, where: str) -> Iterator[Item]:
     single = _exact_one(value, where)
     if single is not None:
@@ -59,15 +63,13 @@ def _exact(value: Any, where: str) -> Iterator[Item]:
             if element is not None:
                 yield _exact_element(element, f"item {index} of {where}")
     else:
-        raise OutputError(_refusal(value, where, "str, bytes, func.QueueMessage, dict, dataclass"))
+        raise OutputError(_refusal(value, where, _EXACT_KINDS))
 
 
 def _exact_element(element: Any, where: str) -> Item:
     item = _exact_one(element, where)
     if item is None:
-        raise OutputError(
-            _refusal(element, where, "str, bytes, func.QueueMessage, dict, dataclass")
-        )
+        raise OutputError(_refusal(element, where, _EXACT_KINDS))
     return item
 
 
@@ -78,10 +80,18 @@ def _exact_one(value: Any, where: str) -> Item | None:
         return Item(bytes(value))
     if is_queue_message(type(value)):
         return _with_times(value, value.get_body(), where)
+    text = _exact_json(value, where)
+    return None if text is None else Item(text)
+
+
+def _exact_json(value: Any, where: str) -> bytes | None:
+    """What is written as one JSON text, None for anything else."""
     if isinstance(value, dict):
-        return Item(_compact(value, where))
+        return _compact(value, where)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return Item(_compact(dataclasses.asdict(value), where))
+        return _compact(dataclasses.asdict(value), where)
+    if hasattr(value, "model_dump_json") and is_model(type(value)):
+        return _utf8(value.model_dump_json(), where)
     return None
 
 
@@ -120,7 +130,7 @@ def _azure_queue(value: Any, where: str, surprised: _Surprises) -> list[Item]:
         return [_document(value, where, surprised)]
     if isinstance(value, dict):
         surprised("dict-keys", f"a dict was written as its keys, {len(value)} messages")
-    elif isinstance(value, bytearray) or not isinstance(value, Iterable):
+    elif isinstance(value, bytearray) or _is_record(value) or not isinstance(value, Iterable):
         raise OutputError(_refusal(value, where, "str, bytes, func.QueueMessage or a list of them"))
     return [
         _azure_element(element, f"item {index} of {where}", surprised)
@@ -220,4 +230,14 @@ def _utf8(text: str, where: str) -> bytes:
 
 
 def _refusal(value: Any, where: str, wanted: str) -> str:
-    return f"{where} is of type {type(value).__name__}, which cannot be written; it can be {wanted}"
+    text = f"{where} is of type {type(value).__name__}, which cannot be written; it can be {wanted}"
+    if _is_record(value):
+        text += ". With outputs set to exact in host.json it is written as JSON"
+    return text
+
+
+def _is_record(value: Any) -> bool:
+    """Whether it is a dataclass's or a model's; a model can be iterated, and means nothing so."""
+    if isinstance(value, type):
+        return False
+    return dataclasses.is_dataclass(value) or is_model(type(value))

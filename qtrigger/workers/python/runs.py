@@ -13,17 +13,18 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 from typing import Any
 
-from .calls import Call, Message
+from .calls import Call
 from .channel import Channel
 from .context import NOWHERE, SCOPE, Context, Scope
 from .failures import Describer
 from .logs import Logs
 from .loopwatch import BLOCKED_AFTER_S, LoopWatch
+from .message import Message
 from .signature import Plan
 from .wire import Frame, WireError
 
@@ -62,9 +63,11 @@ class Runs:
         self._logs = logs
         self._storage = storage
         self._loop = loop
-        self._threads = ThreadPoolExecutor(
-            self._thread_count(threads), thread_name_prefix="function"
-        )
+        count = self._thread_count(threads)
+        self._threads = ThreadPoolExecutor(count, thread_name_prefix="function")
+        # How many runs of a plain function the threads take, where that is less than may come.
+        few = count < threads
+        self.at_once = {plan.name: count for plan in plans.values() if few and not plan.is_async}
         self._open: dict[int, _Run] = {}
         # What modules set in context variables while they were imported is seen by every run.
         self._context = contextvars.copy_context()
@@ -147,6 +150,7 @@ class Runs:
             function_directory=plan.directory,
             max_dequeue_count=header["max"],
             thread_local_storage=self._storage,
+            retry=header.get("retry"),
         )
 
         def notice(kind: str, text: str) -> None:
@@ -159,7 +163,7 @@ class Runs:
             self._told.add((scope.function, kind))
             self._logs.say(scope, logging.WARNING, LOGGER, text)
 
-    def _tell_blocked(self, task: str, frame: FrameType | None) -> None:
+    def _tell_blocked(self, task: str, frame: FrameType | None) -> Callable[[float], None]:
         """In the watching thread."""
         scope = self._logs.attribution.scope_of(task)
         text = (
@@ -168,6 +172,12 @@ class Runs:
             "in this worker meanwhile. Await what takes long, or declare the function with def."
         )
         self._warn_once(scope, "blocks-loop", text)
+
+        def tell_end(blocked_s: float) -> None:
+            text = f"it blocked the event loop for {blocked_s:.1f} s"
+            self._warn_once(scope, "blocked-loop", text)
+
+        return tell_end
 
     def _start_tasks(self, runs: Sequence[_Run]) -> None:
         for run in runs:

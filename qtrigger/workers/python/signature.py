@@ -9,27 +9,25 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from .annotations import SignatureError, check_return, converter, is_out, is_queue_message
+from .inputs import BodyReader, body_reader
+from .message import NAMES, Property, property_named
+from .shapes import Shapeless, shown
+
 RETURN = "$return"
-
-# How a value is turned into messages: as the reference does for Out[str] and Out[bytes], or as
-# it does for everything else.
-GENERIC, QUEUE = "generic", "queue"
-
-
-class SignatureError(Exception):
-    """The parameters and the bindings do not fit each other."""
 
 
 @dataclass(frozen=True)
 class Plan:
     """How to call a function, and what its results mean.
 
-    `trigger` is the parameter for the message, `takes` what it gets: `message`, `str` or `bytes`.
-    `outs` maps output parameters to their converter; `returns` says whether there is a `$return`
-    binding; `mode` is `azure` or `exact`.
+    `trigger` is the parameter for the message, `takes` what it gets: `message`, `str`, `bytes` or
+    `json`, which `read` makes from the body; `properties` are the parameters named after what is
+    known of the message. `outs` maps output parameters to their converter; `returns` says whether
+    there is a `$return` binding; `mode` is `azure` or `exact`.
     """
 
     name: str
@@ -42,6 +40,8 @@ class Plan:
     returns: bool
     mode: str
     is_async: bool
+    read: BodyReader | None = None
+    properties: Mapping[str, Property] = field(default_factory=dict)
 
 
 def plan(
@@ -65,47 +65,69 @@ def plan(
         _check_context(hints)
     exact = mode == "exact"
     if RETURN in by_name:
-        _check_return(hints, exact)
+        check_return(hints, exact)
+    takes, read = _takes(trigger, hints)
     return Plan(
         name=name,
         function=function,
         directory=directory,
         trigger=trigger,
-        takes=_takes(trigger, hints),
+        takes=takes,
+        read=read,
+        properties=_properties(parameters - set(by_name), hints),
         has_context="context" in parameters and "context" not in by_name,
-        outs={key: _converter(key, hints, exact) for key in outs},
+        outs={key: converter(key, hints, exact) for key in outs},
         returns=RETURN in by_name,
         mode=mode,
         is_async=inspect.iscoroutinefunction(function),
     )
 
 
-def is_queue_message(kind: Any) -> bool:
-    """Whether a class is `azure.functions.QueueMessage`, or derived from it."""
-    return isinstance(kind, type) and any(
-        base.__name__ == "QueueMessage" and base.__module__.startswith("azure.functions")
-        for base in kind.__mro__
-    )
-
-
 def _parameters(
     name: str, function: Callable[..., Any], by_name: Mapping[str, Any]
 ) -> typing.AbstractSet[str]:
-    parameters = set(inspect.signature(function).parameters)
+    parameters = inspect.signature(function).parameters
     declared = set(by_name) - {RETURN}
-    surplus = parameters - declared - {"context"}
+    surplus = {
+        each for each, parameter in parameters.items() if not _is_known(each, parameter, declared)
+    }
     if surplus:
         raise SignatureError(
             f"{name}: the function has parameters that no binding in function.json names: "
-            f"{_names(surplus)}"
+            f"{_names(surplus)}. Without a binding there can be context and what is known of the "
+            f"message: {', '.join(NAMES)}"
         )
-    missing = declared - parameters
+    missing = declared - set(parameters)
     if missing:
         raise SignatureError(
             f"{name}: function.json has bindings for which the function has no parameter: "
             f"{_names(missing)}"
         )
-    return parameters
+    return set(parameters)
+
+
+def _is_known(name: str, parameter: inspect.Parameter, declared: typing.AbstractSet[str]) -> bool:
+    if name in declared or name == "context":
+        return True
+    gathers = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    return not gathers and property_named(name) is not None
+
+
+def _properties(names: Iterable[str], hints: Mapping[str, Any]) -> dict[str, Property]:
+    """What the parameters without a binding get; their annotations must say just that, or none."""
+    properties: dict[str, Property] = {}
+    for name in names:
+        known = property_named(name)
+        if known is None:
+            continue
+        annotation = hints.get(name, known.kind)
+        if annotation is not known.kind:
+            raise SignatureError(
+                f'parameter "{name}" has no binding, so it takes what is known of the message: it '
+                f"must be annotated {known.kind.__name__}, not {shown(annotation)}"
+            )
+        properties[name] = known
+    return properties
 
 
 def _names(names: Iterable[str]) -> str:
@@ -146,85 +168,27 @@ def _check_context(hints: Mapping[str, Any]) -> None:
         )
 
 
-def _takes(trigger: str, hints: Mapping[str, Any]) -> str:
+def _takes(trigger: str, hints: Mapping[str, Any]) -> tuple[str, BodyReader | None]:
     if trigger not in hints or is_queue_message(hints[trigger]):
-        return "message"
+        return "message", None
     annotation = hints[trigger]
     if annotation is str or annotation is bytes:
-        return str(annotation.__name__)
+        return str(annotation.__name__), None
     if is_out(annotation):
         raise SignatureError(
             f'binding "{trigger}" has direction "in", but the annotation of its parameter is Out'
         )
+    try:
+        read = body_reader(annotation, trigger)
+    except Shapeless as error:
+        raise SignatureError(
+            f'parameter "{trigger}" is annotated {shown(annotation)}, which is read from JSON; but '
+            f"{error}"
+        ) from None
+    if read is not None:
+        return "json", read
     raise SignatureError(
         f'type of binding "{trigger}" in function.json, "queueTrigger", does not match its Python '
-        f'annotation "{shown(annotation)}": it can be func.QueueMessage, str or bytes'
+        f'annotation "{shown(annotation)}": it can be func.QueueMessage, str or bytes, and for a '
+        "JSON body dict, list, a dataclass, a TypedDict or a pydantic model"
     )
-
-
-def is_out(annotation: Any) -> bool:
-    """Whether an annotation is `azure.functions.Out`, with or without its type."""
-    origin = typing.get_origin(annotation) or annotation
-    return getattr(origin, "__name__", "") == "Out"
-
-
-def _converter(name: str, hints: Mapping[str, Any], exact: bool) -> str:  # noqa: FBT001
-    if name not in hints:
-        return QUEUE
-    annotation = hints[name]
-    if not is_out(annotation):
-        raise SignatureError(
-            f'binding "{name}" has direction "out", so its parameter must be annotated '
-            f"func.Out[...], not {shown(annotation)}"
-        )
-    arguments = typing.get_args(annotation)
-    if len(arguments) != 1:
-        raise SignatureError(
-            f'parameter "{name}": an Out annotation needs exactly one type, as in func.Out[str]'
-        )
-    if arguments[0] is str or arguments[0] is bytes:
-        return GENERIC
-    if not (exact or _is_message_type(arguments[0]) or _is_message_list(arguments[0])):
-        raise SignatureError(
-            f'type of binding "{name}" in function.json, "queue", does not match its Python '
-            f'annotation "{shown(annotation)}": it can be str, bytes, func.QueueMessage or a list '
-            "of these"
-        )
-    return QUEUE
-
-
-def _is_message_type(kind: Any) -> bool:
-    return kind is str or kind is bytes or is_queue_message(kind)
-
-
-def _is_message_list(kind: Any) -> bool:
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if not isinstance(origin, type) or issubclass(origin, tuple) or not arguments:
-        return False
-    if not issubclass(origin, Iterable):
-        return False
-    members = [m for a in arguments for m in (typing.get_args(a) or (a,))]
-    return all(_is_message_type(member) or member is object for member in members)
-
-
-def _check_return(hints: Mapping[str, Any], exact: bool) -> None:  # noqa: FBT001
-    if "return" not in hints:
-        return
-    annotation = hints["return"]
-    if is_out(annotation):
-        raise SignatureError("the return annotation must be the type itself, not func.Out")
-    if exact or _is_message_type(annotation):
-        return
-    if not isinstance(annotation, type) or typing.get_origin(annotation) is not None:
-        raise SignatureError(f"the return annotation {shown(annotation)} is not a type")
-    raise SignatureError(
-        f'the return annotation "{shown(annotation)}" does not match the type of the $return '
-        'binding, "queue": it can be str, bytes, func.QueueMessage, or left out'
-    )
-
-
-def shown(annotation: Any) -> str:
-    """An annotation as a person would write it."""
-    if isinstance(annotation, type) and typing.get_origin(annotation) is None:
-        return annotation.__name__
-    return str(annotation).replace("typing.", "")

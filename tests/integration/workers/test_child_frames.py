@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -16,7 +17,7 @@ from qtrigger.workers import answers
 from qtrigger.workers.launch import launch
 from qtrigger.workers.python.wire import Header, Parser, encode
 from qtrigger.workers.spawn import Process
-from tests.integration.workers.support import invocation, write_function
+from tests.integration.workers.support import RETURN, TRIGGER, invocation, write_function
 
 ASYNC = """
     import asyncio
@@ -31,29 +32,47 @@ PLAIN = """
         threading.Event().wait()
 """
 
+RETRIED = """
+    import json
+
+    def main(msg: str, context) -> str:
+        retry = context.retry_context
+        seen = [retry.retry_count, retry.max_retry_count]
+        assert retry.exception is retry.rpc_exception
+        if retry.exception is not None:
+            told = retry.exception
+            seen += [told.type, told.message, told.stack_trace, told.source]
+        return json.dumps(seen)
+"""
+
 
 class Child:
-    """A process that has loaded the functions `waits` and `plain`."""
+    """A process that has loaded the functions `waits`, `plain` and `retried`."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
         self._parser = Parser()
-        self._came: list[Header] = []
+        self._came: list[tuple[Header, bytes]] = []
 
     def send(self, *frames: tuple[dict[str, Any], bytes]) -> None:
         """All in one piece, so that they are read together."""
         self._writer.write(b"".join(encode(header, blob) for header, blob in frames))
 
     async def receive(self, kind: str) -> Header:
+        """The first of that kind."""
+        return (await self.received(kind))[0]
+
+    async def received(self, kind: str) -> tuple[Header, bytes]:
+        """As `receive`, with its blob."""
         async with asyncio.timeout(5):
             while True:
-                for header in self._came:
+                for header, blob in self._came:
                     if header["t"] == kind:
-                        return header
+                        return header, blob
                 data = await self._reader.read(65536)
                 assert data, "the process has ended"
-                self._came += [header for header, _blob in self._parser.feed(data)]
+                self._came += self._parser.feed(data)
 
 
 @pytest.fixture
@@ -61,6 +80,7 @@ async def child(tmp_path: Path) -> AsyncIterator[Child]:
     functions = [
         write_function(tmp_path, "waits", ASYNC),
         write_function(tmp_path, "plain", PLAIN),
+        write_function(tmp_path, "retried", RETRIED, bindings=(TRIGGER, RETURN), outputs="exact"),
     ]
     process = Process(SystemClock(), lambda _stream, _line: None, lambda: None)
     socket = await launch(
@@ -93,3 +113,34 @@ async def test_a_plain_run_says_that_it_cannot_be_cancelled(child: Child) -> Non
     )
 
     assert (await child.receive("uncancelled"))["id"] == 1
+
+
+@pytest.mark.parametrize(
+    ("retry", "seen"),
+    [
+        (None, [0, 0]),
+        ({"count": 0, "max": 3}, [0, 3]),
+        (
+            {
+                "count": 2,
+                "max": -1,
+                "error": {
+                    "type": "ValueError",
+                    "message": "no",
+                    "traceback": "Traceback …",
+                    "place": "functions/retried/__init__.py:5",
+                },
+            },
+            [2, -1, "ValueError", "no", "Traceback …", "functions/retried/__init__.py:5"],
+        ),
+    ],
+)
+async def test_a_run_sees_the_retry_policys_count_and_what_the_try_before_ended_with(
+    child: Child, retry: dict[str, Any] | None, seen: list[Any]
+) -> None:
+    header, blob = answers.invoke_request(1, invocation("retried"))
+    child.send(({**header, "retry": retry} if retry else header, blob))
+
+    _, text = await child.received("result")
+
+    assert json.loads(text) == seen

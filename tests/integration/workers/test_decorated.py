@@ -131,6 +131,41 @@ async def test_two_outputs_are_told_apart_by_their_names(answers: WorkerPool) ->
     assert [json.loads(body)["body"] for body in outputs["msg"]] == ["foo"]
 
 
+async def test_json_bodies_and_what_is_known_of_a_message_are_taken_alike(tmp_path: Path) -> None:
+    code = """
+        from __future__ import annotations
+        import dataclasses
+        import azure.functions as func
+
+        app = func.FunctionApp()
+
+        @dataclasses.dataclass
+        class Order:
+            number: int
+            before: list[Order] = dataclasses.field(default_factory=list)
+
+        @app.queue_trigger(arg_name="msg", queue_name="orders", connection="Store")
+        @app.queue_output(arg_name="$return", queue_name="done", connection="Store")
+        def typed(msg: Order, dequeueCount: int) -> str:
+            return f"{msg.number} {len(msg.before)} {dequeueCount}"
+
+        @app.queue_trigger(arg_name="msg", queue_name="orders", connection="Store")
+        def slip(msg: Order, dequeue_kount: int): pass
+    """
+    write(tmp_path, code)
+
+    async with pool_of(tmp_path) as (pool, _, probe):
+        good = await pool.invoke(invocation("typed", '{"number": 7, "before": [{"number": 6}]}'))
+        error = failure(await pool.invoke(invocation("typed", '{"before": []}'))).error
+        (failed,) = probe.of(FunctionLoadFailed)
+
+    assert returned(good) == [b"7 1 2"]
+    assert error.message.endswith('takes: the key "number" is missing')
+    assert error.place == "function_app.py:13"
+    assert failed.function == "slip"
+    assert "no binding in function_app.py names: 'dequeue_kount'" in failed.message
+
+
 # --- loading and running -----------------------------------------------------------------------
 
 

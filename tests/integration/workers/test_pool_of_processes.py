@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from qtrigger.clock import SystemClock
 from qtrigger.events import UserLog, WorkerEnded, WorkerStarted
-from qtrigger.invocation import Interrupted, Succeeded, WorkerLost
+from qtrigger.invocation import Interrupted, Succeeded, TimedOut, WorkerLost
+from qtrigger.workers.deadlines import Deadlines
 from qtrigger.workers.pool import WorkerPool
-from tests.integration.workers.support import Workshop, invocation, outcome, write_function
+from tests.integration.workers.support import (
+    RETURN,
+    TRIGGER,
+    Workshop,
+    invocation,
+    outcome,
+    returned,
+    write_function,
+)
 
 CODE = """
     import asyncio, os
@@ -43,6 +54,75 @@ async def test_work_goes_on_beside_and_after_a_crash(workshop: Workshop) -> None
     assert set(kinds) <= {Succeeded, WorkerLost}
     await workshop.probe.wait_for(WorkerStarted, count=3)
     assert outcome(await pool.invoke(invocation("works"))) == Succeeded()
+    await pool.stop(0.0)
+
+
+async def test_the_one_of_six_that_kills_its_worker_is_found_and_its_neighbours_finish(
+    workshop: Workshop,
+) -> None:
+    code = """
+        import asyncio, os, signal
+
+        async def main(msg: str):
+            print("running", flush=True)
+            if msg == "kills":
+                await asyncio.sleep(0.1)
+                os.kill(os.getpid(), signal.SIGKILL)
+            await asyncio.sleep(0.3)
+    """
+    pool = pool_of(workshop, 1)
+    await pool.start([write_function(workshop.root, "works", code)])
+    bodies = ["fine", "kills", "fine", "fine", "fine", "fine"]
+    first = await asyncio.gather(*(pool.invoke(invocation("works", body)) for body in bodies))
+    assert {getattr(outcome(ran), "alone", None) for ran in first} == {False}
+
+    alone = (replace(invocation("works", body), alone=True) for body in bodies)
+    second = await asyncio.gather(*(pool.invoke(each) for each in alone))
+
+    kinds = [type(outcome(ran)) for ran in second]
+    assert kinds == [Succeeded, WorkerLost, *[Succeeded] * 4]
+    lost = outcome(second[1])
+    assert isinstance(lost, WorkerLost)
+    assert lost.alone
+    await pool.stop(0.0)
+    assert all(not worker.running for worker in workshop.made)
+
+
+async def test_one_that_hangs_with_a_lock_times_out_alone_and_all_workers_go_on(
+    workshop: Workshop,
+) -> None:
+    code = """
+        import os, threading, time
+        lock = threading.Lock()
+
+        def main(msg: str) -> str:
+            if msg == "hangs":
+                lock.acquire()
+                print("hangs", flush=True)
+                threading.Event().wait()
+            with lock:
+                pass
+            time.sleep(0.05)
+            return str(os.getpid())
+    """
+    workshop.env = {"PYTHON_THREADPOOL_THREAD_COUNT": "4"}
+    workshop.deadlines = Deadlines(retire_s=0.5)
+    pool = pool_of(workshop, 4)
+    await pool.start([write_function(workshop.root, "locks", code, bindings=(TRIGGER, RETURN))])
+    hangs = asyncio.create_task(pool.invoke(invocation("locks", "hangs", timeout_s=0.5)))
+    await workshop.probe.wait_for(UserLog, where=lambda e: e.message == "hangs")
+
+    ran = await asyncio.gather(
+        *(pool.invoke(invocation("locks", timeout_s=0.5)) for _ in range(40))
+    )
+
+    assert outcome(await hangs) == TimedOut(after_s=0.5)
+    kinds = Counter(type(outcome(each)) for each in ran)
+    assert set(kinds) == {Succeeded, Interrupted}
+    assert kinds[Interrupted] <= 10
+    await workshop.probe.wait_for(WorkerStarted, count=5)
+    ran = await asyncio.gather(*(pool.invoke(invocation("locks")) for _ in range(16)))
+    assert Counter(Counter(returned(each)[0] for each in ran).values()) == {4: 4}
     await pool.stop(0.0)
 
 

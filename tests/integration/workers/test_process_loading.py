@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import platform
 import shutil
 import sys
@@ -15,6 +16,7 @@ from tests.integration.workers.support import (
     RETURN,
     TRIGGER,
     Workshop,
+    failure,
     invocation,
     returned,
     write_function,
@@ -70,8 +72,11 @@ async def test_a_syntax_error_shows_the_line_and_a_caret(workshop: Workshop) -> 
         ("def main(msg: str)", f"by Python {platform.python_version()} ({sys.executable})"),
         ("import sys\nsys.exit(3)", "__main__"),
         ("def run(msg: str): pass", "entryPoint in function.json"),
-        ("def main(other: str): pass", "bindings stand in functions/broken/function.json"),
-        ("def main(msg: list[str]): pass", "bindings stand in functions/broken/function.json"),
+        ("def main(other: str): pass", "bindings stand in functions/broken/function.json:1"),
+        (
+            "def main(msg: tuple[str, ...]): pass",
+            "bindings stand in functions/broken/function.json",
+        ),
     ],
 )
 async def test_whatever_is_wrong_with_the_code_comes_with_a_hint(
@@ -124,8 +129,8 @@ async def test_a_signature_that_does_not_fit_is_placed_at_the_function(
 ) -> None:
     failure = await failure_of(workshop, "\n\ndef main(message: str): pass")
 
-    assert failure.message == (
-        "broken: the function has parameters that no binding in function.json names: 'message'"
+    assert failure.message.startswith(
+        "broken: the function has parameters that no binding in function.json names: 'message'. "
     )
     assert failure.place == "functions/broken/__init__.py:3"
 
@@ -228,6 +233,19 @@ async def test_function_folders_named_like_libraries_hide_nothing(
     assert await value_of(workshop, code, name) == "1"
 
 
+async def test_modules_in_the_root_named_like_libraries_hide_nothing(workshop: Workshop) -> None:
+    for name in ("queue", "json", "logging", "http", "types"):
+        (workshop.root / f"{name}.py").write_text("raise ImportError('the wrong one')")
+    code = """
+        import http.client, json, logging.handlers, queue, types
+        import azure.functions as func
+
+        def main(msg: func.QueueMessage) -> str:
+            return json.dumps(1)
+    """
+    assert await value_of(workshop, code) == "1"
+
+
 async def test_our_own_modules_are_not_importable(workshop: Workshop) -> None:
     code = """
         import importlib.util
@@ -292,6 +310,32 @@ async def test_a_plain_function_may_have_a_loop_of_its_own(workshop: Workshop) -
     assert await value_of(workshop, code) == "own loop"
 
 
+async def test_a_coroutine_that_runs_a_loop_of_its_own_fails_in_pythons_own_words(
+    workshop: Workshop,
+) -> None:
+    code = """
+        import asyncio
+
+        async def answer():
+            return "own loop"
+
+        async def main(msg: str) -> str:
+            coming = answer()
+            try:
+                return asyncio.new_event_loop().run_until_complete(coming)
+            finally:
+                coming.close()
+    """
+    worker = workshop.make()
+    await worker.start([write_function(workshop.root, "loops", code, bindings=(TRIGGER, RETURN))])
+
+    failed = failure(await worker.invoke(invocation("loops")))
+
+    said = "Cannot run the event loop while another loop is running"
+    assert (failed.error.type, failed.error.message) == ("RuntimeError", said)
+    assert "loops/__init__.py" in failed.error.place
+
+
 async def test_context_variables_set_at_import_are_seen_by_runs(workshop: Workshop) -> None:
     code = """
         from contextvars import ContextVar
@@ -330,6 +374,42 @@ async def test_functions_run_under_every_interpreter_there_is(
             return "%d.%d" % sys.version_info[:2]
     """
     assert await value_of(workshop, code) == version
+
+
+@pytest.mark.parametrize("version", [platform.python_version().rpartition(".")[0], *OTHERS])
+async def test_a_json_body_is_read_under_every_interpreter_there_is(
+    workshop: Workshop, version: str
+) -> None:
+    workshop.interpreter = _python(version) or workshop.interpreter
+    code = """
+        from __future__ import annotations
+        import dataclasses
+        from typing import Dict, List, Literal, Optional, TypedDict
+
+        class Customer(TypedDict):
+            name: str
+
+        @dataclasses.dataclass
+        class Order:
+            customer: Customer
+            tags: List[str]
+            state: Literal["new", "paid"]
+            rates: Dict[str, float] = dataclasses.field(default_factory=dict)
+            before: Optional[Order] = None
+
+        def main(msg: Order, dequeue_count: int) -> str:
+            assert isinstance(msg.before, Order)
+            return f"{msg.customer['name']} {msg.before.tags} {dequeue_count}"
+    """
+    spec = write_function(workshop.root, "orders", code, bindings=(TRIGGER, RETURN))
+    worker = workshop.make()
+    assert (await worker.start([spec])).failures == {}
+    inner = {"customer": {"name": "Ben"}, "tags": ["a"], "state": "new", "unknown": 1}
+    body = json.dumps({**inner, "customer": {"name": "Ann"}, "before": inner})
+
+    ran = await worker.invoke(invocation("orders", body))
+
+    assert returned(ran) == [b"Ann ['a'] 2"]
 
 
 async def test_an_interpreter_that_is_too_old_says_so(workshop: Workshop) -> None:

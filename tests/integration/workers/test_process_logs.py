@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,22 @@ async def test_records_carry_level_logger_and_run(workshop: Workshop) -> None:
     assert {e.function for e in lines.values()} == {"talks"}
     assert all(e.invocation_id.startswith("invocation-") for e in lines.values())
     assert all(e.message_id.startswith("message-") for e in lines.values())
+
+
+async def test_a_record_larger_than_a_frame_arrives_cut_and_says_so(workshop: Workshop) -> None:
+    code = """
+        import logging
+
+        def main(msg: str):
+            logging.warning("it is " + "\U0001f600" * 3_000_000)
+            logging.info("end")
+    """
+    lines = await lines_of(workshop, code, until="end")
+
+    long, _end = lines.values()
+    assert (long.level, long.logger) == (logging.WARNING, "root")
+    assert long.message.startswith("it is \U0001f600")
+    assert long.message.endswith(" … (1,951,430 characters more)")
 
 
 async def test_debug_records_come_when_the_setting_asks_for_them(workshop: Workshop) -> None:
@@ -246,13 +263,28 @@ async def test_text_that_is_no_unicode_arrives_escaped(workshop: Workshop) -> No
     assert "half \\ud83d" in lines
 
 
-async def test_a_wrong_thread_count_is_warned_of(workshop: Workshop) -> None:
-    workshop.env = {"PYTHON_THREADPOOL_THREAD_COUNT": "many"}
+@pytest.mark.parametrize("setting", ["many", "0", "-1", "2.5", ""])
+async def test_a_wrong_thread_count_is_warned_of(workshop: Workshop, setting: str) -> None:
+    workshop.env = {"PYTHON_THREADPOOL_THREAD_COUNT": setting}
     lines = await lines_of(workshop, "def main(msg: str): print('end')", until="end")
 
     (warning,) = [e for e in lines.values() if e.level == logging.WARNING]
-    assert "PYTHON_THREADPOOL_THREAD_COUNT is 'many'" in warning.message
+    assert f"PYTHON_THREADPOOL_THREAD_COUNT is {setting!r}" in warning.message
+    assert "a whole number of at least 1" in warning.message
     assert "24 threads are used" in warning.message
+
+
+async def test_a_thread_count_is_obeyed_and_says_how_many_runs_have_room(
+    workshop: Workshop,
+) -> None:
+    workshop.env = {"PYTHON_THREADPOOL_THREAD_COUNT": "2"}
+    plain = write_function(workshop.root, "plain", "def main(msg: str): ...")
+    awaited = write_function(workshop.root, "awaited", "async def main(msg: str): ...")
+
+    loaded = await workshop.make().start([plain, awaited])
+
+    assert loaded.at_once == {"plain": 2}
+    assert workshop.probe.of(UserLog) == []
 
 
 async def test_a_surprise_is_told_once_for_a_function(workshop: Workshop) -> None:
@@ -291,7 +323,224 @@ async def test_a_function_that_blocks_the_loop_is_named_with_the_line(
     (warning,) = await workshop.probe.wait_for(UserLog)
     release.touch()
     await run
+    (_, end) = await workshop.probe.wait_for(UserLog, count=2)
 
+    said = re.fullmatch(r"it blocked the event loop for (\d+\.\d) s", end.message)
+    assert said is not None
+    assert float(said[1]) >= 2.0
+    assert end.function == "blocking"
     assert "blocked the event loop for 2 s" in warning.message
     assert "functions/blocking/__init__.py:" in warning.message
     assert (warning.function, warning.level) == ("blocking", logging.WARNING)
+
+
+EVERY_WAY = """
+    import asyncio, concurrent.futures, contextvars, logging, queue, threading
+
+    wanted, answered = queue.Queue(), threading.Event()
+    pool = concurrent.futures.ThreadPoolExecutor(1)
+
+    def background():
+        logging.info(wanted.get())
+        answered.set()
+
+    threading.Thread(target=background, daemon=True).start()
+
+    async def own(text):
+        logging.info("from a loop " + text)
+        await asyncio.to_thread(logging.info, "from to_thread in a loop " + text)
+
+    def main(msg: str, context):
+        logging.info("from the function")
+        pool.submit(logging.info, "from submit").result()
+        pool.submit(print, "printed in submit").result()
+        pool.submit(contextvars.copy_context().run, logging.info, "with the context").result()
+        asyncio.run(own("of its own"))
+        thread = threading.Thread(target=asyncio.run, args=[own("in a thread")])
+        thread.start()
+        thread.join()
+        wanted.put("from a thread started at import")
+        answered.wait(5)
+
+        def marked():
+            context.thread_local_storage.invocation_id = context.invocation_id
+            logging.info("from a marked thread")
+            print("printed in a marked thread")
+        pool.submit(marked).result()
+"""
+AWAITED = """
+    import asyncio, logging
+
+    async def main(msg: str):
+        loop = asyncio.get_running_loop()
+        await asyncio.to_thread(logging.info, "from to_thread")
+        await loop.run_in_executor(None, logging.info, "from run_in_executor")
+        called = asyncio.Event()
+
+        def soon():
+            logging.info("from call_soon")
+            called.set()
+        loop.call_soon(soon)
+        await called.wait()
+
+        async def task():
+            logging.info("from a task")
+        await asyncio.gather(task())
+"""
+OF_THE_RUN = {
+    "every_way": {
+        "from the function",
+        "with the context",
+        "from a loop of its own",
+        "from to_thread in a loop of its own",
+        "from a marked thread",
+        "printed in a marked thread",
+    },
+    "awaited": {"from to_thread", "from call_soon", "from a task"},
+}
+OF_THE_WORKER = {
+    "from submit",
+    "printed in submit",
+    "from a loop in a thread",
+    "from to_thread in a loop in a thread",
+    "from a thread started at import",
+    "from run_in_executor",
+}
+
+
+async def test_lines_come_once_from_threads_executors_and_loops_with_their_run_where_it_can_be_told(
+    workshop: Workshop,
+) -> None:  # pyworker#1158, pyworker#1358, pyworker#898, pyworker#1860, pyworker#602
+    """By context variables or by the field that a thread sets; else they are the worker's."""
+    worker = workshop.make()
+    specs = [
+        write_function(workshop.root, "every_way", EVERY_WAY),
+        write_function(workshop.root, "awaited", AWAITED),
+    ]
+    assert (await worker.start(specs)).failures == {}
+    asked = {name: invocation(name) for name in OF_THE_RUN}
+
+    for one in asked.values():
+        await worker.invoke(one)
+    expected = sum(map(len, OF_THE_RUN.values()), len(OF_THE_WORKER))
+    async with asyncio.timeout(10):
+        events = await workshop.probe.wait_for(UserLog, count=expected)
+
+    assert len(events) == expected
+    for name, one in asked.items():
+        tied = {
+            event.message
+            for event in events
+            if (event.function, event.invocation_id, event.message_id)
+            == (name, one.id, one.messages[0].id)
+        }
+        assert tied == OF_THE_RUN[name]
+    assert {e.message for e in events if not (e.function or e.invocation_id)} == OF_THE_WORKER
+
+
+SAYS = """
+    import logging, threading, warnings
+
+    class Odd:
+        def __str__(self):
+            raise ValueError("no text")
+
+    def fails():
+        import no_module_of_that_name
+
+    def dies():
+        raise KeyError("in a thread")
+
+    def main(msg: str):
+        log = logging.getLogger("shop")
+        for level in (5, 10, 20, 25, 30, 40, 50):
+            log.log(level, "at %d", level)
+        log.info("with fields", extra={
+            "order": 7, "total": 1.5, "paid": True, "note": "a b", "nothing": None,
+            "lines": [1, {"deep": 2}], "odd": Odd(), "huge": float("inf"), "half": "\\ud83d",
+            "\\ud83d": "named by half",
+        })
+        warnings.warn("careful")
+        try:
+            fails()
+        except ModuleNotFoundError:
+            log.exception("caught")
+        log.warning("where", stack_info=True)
+        logging.getLogger("azure.functions.queue").info("for the host")
+        logging.getLogger("azure.functions.queue").warning("from the library")
+        for name in ("my function", "azure", "azure.servicebus", "protobuf"):
+            logging.getLogger(name).info("by " + name)
+        thread = threading.Thread(target=dies, name="mine")
+        thread.start()
+        thread.join()
+        log.info("end")
+"""
+
+
+async def test_records_carry_fields_warnings_are_records_and_tracebacks_hold_the_users_frames(
+    workshop: Workshop,
+) -> None:  # pyworker#1760
+    spec = write_function(workshop.root, "says", SAYS)
+    worker = workshop.make()
+    await worker.start([spec])
+    one = invocation("says")
+
+    await worker.invoke(one)
+    async with asyncio.timeout(10):
+        await workshop.probe.wait_for(UserLog, where=lambda event: event.message == "end")
+
+    events = {event.message.split("\n")[0]: event for event in workshop.probe.of(UserLog)}
+    assert [e.level for text, e in events.items() if text.startswith("at ")] == [20, 25, 30, 40, 50]
+    fields = events["with fields"]
+    assert fields.extra == {
+        "order": 7,
+        "total": 1.5,
+        "paid": True,
+        "note": "a b",
+        "nothing": None,
+        "lines": [1, "{'deep': 2}"],
+        "odd": "its text cannot be shown: __str__ raised ValueError",
+        "huge": "inf",
+        "half": "\\ud83d",
+        "\\ud83d": "named by half",
+    }
+    (careful,) = [e for text, e in events.items() if text.endswith("UserWarning: careful")]
+    assert (careful.level, careful.logger) == (logging.WARNING, "py.warnings")
+    assert frames(events["caught"].message) == ["main", "fails"]
+    assert events["caught"].message.endswith("No module named 'no_module_of_that_name'")
+    assert frames(events["where"].message) == ["main"]
+    assert "for the host" not in events
+    assert "from the library" in events
+    assert [text for text in events if text.startswith("by ")] == [
+        "by my function",
+        "by azure",
+        "by azure.servicebus",
+        "by protobuf",
+    ]
+    died = events["an exception ended thread mine"]
+    assert (died.level, frames(died.message)[-1]) == (logging.ERROR, "dies")
+    runs = {(e.function, e.invocation_id, e.message_id) for e in events.values() if e is not died}
+    assert runs == {("says", one.id, one.messages[0].id)}
+
+
+def frames(text: str) -> list[str]:
+    """The functions of a traceback's frames; none may be of the product's own files."""
+    assert "workers/python" not in text
+    return [line.rpartition(" in ")[2] for line in text.splitlines() if 'File "' in line]
+
+
+async def test_fields_of_a_record_come_by_a_handler_of_the_users_own_too(
+    workshop: Workshop,
+) -> None:
+    code = """
+        import logging
+
+        def main(msg: str):
+            logging.basicConfig(level=logging.INFO, force=True)
+            logging.info("said once", extra={"order": 7})
+            print("end")
+    """
+    lines = await lines_of(workshop, code, until="end")
+
+    (said,) = [event for text, event in lines.items() if "said once" in text]
+    assert (said.level, said.extra) == (logging.INFO, {"order": 7})

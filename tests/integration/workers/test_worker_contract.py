@@ -13,7 +13,16 @@ from typing import Any
 import pytest
 
 from qtrigger.clock import SystemClock
-from qtrigger.invocation import Failed, Interrupted, Postponed, Rejected, Succeeded, TimedOut
+from qtrigger.invocation import (
+    ErrorDetail,
+    Failed,
+    Interrupted,
+    Postponed,
+    Rejected,
+    Retrial,
+    Succeeded,
+    TimedOut,
+)
 from qtrigger.workers.inline import InlineWorker
 from qtrigger.workers.worker import Worker
 from tests.integration.workers.support import (
@@ -83,9 +92,43 @@ async def test_a_function_sees_the_messages_properties_and_its_context(worker: W
         "function_name": "properties",
         "function_directory": str(CONTRACT / "functions" / "properties"),
         "max_dequeue_count": 5,
-        "trace_parent": "",
-        "retry_count": 0,
+        "trace": ["", "", {}, "", "", {}],
+        "retry": [0, 0, None, None],
+        "thread_invocation_id": asked.id,
     }
+
+
+async def test_a_json_body_becomes_what_the_annotation_says(worker: Worker) -> None:
+    text = '{"number": 7, "items": [{"name": "pen", "price": 2}], "unknown": true}'
+    asked = invocation("order", text)
+
+    (body,) = returned(await worker.invoke(asked))
+
+    assert json.loads(body) == {
+        "order": {"number": 7, "items": [{"name": "pen", "price": 2.0, "note": None}]},
+        "id": asked.messages[0].id,
+        "dequeue_count": 2,
+        "insertion_time": "2026-12-01T10:00:00.123456+00:00",
+        "body": text,
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ('{"number": "pa55word"}', "not fit Order, which the function takes: number: a whole numb"),
+        ('{"number": pa55word}', "not JSON, and the function takes Order: Expecting value at line"),
+    ],
+)
+async def test_a_body_that_does_not_fit_fails_its_own_run_and_is_not_shown(
+    worker: Worker, body: str, why: str
+) -> None:
+    error = failure(await worker.invoke(invocation("order", body))).error
+
+    assert error.type == "InputError"
+    assert why in error.message
+    assert error.place.startswith("functions/order/__init__.py:")
+    assert "pa55word" not in repr(error)
 
 
 async def test_outputs_keep_their_order_and_the_last_value_set_wins(worker: Worker) -> None:
@@ -102,6 +145,22 @@ async def test_a_failure_has_type_text_place_and_only_user_frames(worker: Worker
     assert "in deeper" in error.traceback
     assert error.traceback.endswith("ValueError: wrong colour\n")
     assert "workers/python" not in error.traceback
+
+
+@pytest.mark.parametrize(
+    ("retry", "seen"),
+    [
+        (None, [0, 0, None]),
+        (Retrial(count=0, most=3), [0, 3, None]),
+        (Retrial(count=2, most=-1, error=ErrorDetail(type="E", message="no")), [2, -1, "no"]),
+    ],
+)
+async def test_a_function_sees_which_retry_it_is_and_how_the_run_before_failed(
+    worker: Worker, retry: Retrial | None, seen: list[object]
+) -> None:
+    (body,) = returned(await worker.invoke(replace(invocation("retried"), retry=retry)))
+
+    assert json.loads(body.removeprefix(b"seen ")) == seen
 
 
 @pytest.mark.parametrize("function", ["ends", "ends_async"])

@@ -56,6 +56,14 @@ def test_options_of_single_functions_show_which_applies(folder: ProjectFolder) -
     assert found["extensions.queues.batchSize"] == ["16", "default"]
 
 
+def test_the_pause_after_failures_is_told_from_the_lease(folder: ProjectFolder) -> None:
+    assert [
+        line
+        for line in shown(folder).splitlines()
+        if "visibilityTimeout is the pause" in line and "is qtrigger.lease" in line
+    ]
+
+
 def test_log_levels_and_listed_names_are_options_too(folder: ProjectFolder) -> None:
     folder.host(functions=["resize"], logging={"logLevel": {"Function": "Debug"}}, watchFiles=["x"])
 

@@ -138,6 +138,8 @@ def test_an_emulator_elsewhere_is_never_started_here(text: str, endpoint: str) -
         (f"DefaultEndpointsProtocol=ftp;AccountName=acme;AccountKey={KEY}", "https or http"),
         (f"DefaultEndpointsProtocol=http;AccountName=acme;AccountKey={KEY}", "without TLS"),
         ("QueueEndpoint=https://a.b/;SharedAccessSignature=sv=1", "no sig="),
+        ("QueueEndpoint=https://a.b/;SharedAccessSignature=sv=1&sig=a\nb", "no address can have"),
+        ("QueueEndpoint=https://a.b/;SharedAccessSignature=sv=1&sig=\u20ac", "no address can have"),
         ("https://acme.queue.core.windows.net", "holds an address"),
         (f"https://acme.queue.core.windows.net/?{SIGNATURE}", "holds an address"),
         (

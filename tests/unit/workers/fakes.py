@@ -8,7 +8,14 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from qtrigger.errors import WorkerStartError
-from qtrigger.invocation import Interrupted, Invocation, Ran, Succeeded
+from qtrigger.invocation import (
+    Interrupted,
+    Invocation,
+    Outcome,
+    Ran,
+    Succeeded,
+    WorkerLost,
+)
 from qtrigger.workers.pooled import LoadCrash
 from qtrigger.workers.worker import FunctionSpec, Loaded
 
@@ -29,6 +36,7 @@ class FakeWorker:
     lost: int = 0
     how: str = ""
     defect: Exception | None = None
+    stacks_shown: int = 0
 
     def __post_init__(self) -> None:
         self.open: dict[str, asyncio.Future[Ran]] = {}
@@ -62,6 +70,9 @@ class FakeWorker:
             self._answer(name, Interrupted())
         self.end("exit code 0")
 
+    def show_stacks(self) -> None:
+        self.stacks_shown += 1
+
     async def wait_unavailable(self) -> None:
         await self.unavailable.wait()
 
@@ -72,7 +83,7 @@ class FakeWorker:
         self.completed += 1
         self._answer(name, Succeeded())
 
-    def _answer(self, name: str, outcome: Succeeded | Interrupted) -> None:
+    def _answer(self, name: str, outcome: Outcome) -> None:
         self.open.pop(name).set_result(Ran(outcomes=(outcome,), duration_s=0.0))
 
     def retire(self) -> None:
@@ -92,6 +103,9 @@ class FakeWorker:
 
     def crash(self) -> None:
         self.lost = len(self.open)
+        alone = self.lost == 1
+        for name in list(self.open):
+            self._answer(name, WorkerLost(how="exit code 3", alone=alone))
         self.end("exit code 3")
 
 

@@ -9,10 +9,11 @@ from datetime import timedelta
 from typing import Any
 
 import azure.functions as func
+import pydantic
 import pytest
 
+from qtrigger.workers.python.annotations import GENERIC, QUEUE
 from qtrigger.workers.python.outputs import Item, OutputError, items_of
-from qtrigger.workers.python.signature import GENERIC, QUEUE
 
 
 @dataclasses.dataclass
@@ -172,6 +173,8 @@ def test_azure_mode_refuses_what_the_reference_refuses(
         ({"k": object()}, "JSON"),
         ([{"k": {1}}], "item 0 .*JSON"),
         (Order, "type type"),
+        ("\ud83d", "UTF-8"),
+        (["a", "\ud83d"], "item 1 .*UTF-8"),
     ],
 )
 def test_exact_mode_names_what_it_cannot_write(value: Any, text: str) -> None:
@@ -205,3 +208,20 @@ def test_one_that_cannot_be_is_refused_and_its_item_named(
 
     with pytest.raises(OutputError, match=f'item 1 of output "out" has {text}'):
         write(["fine", wrong], mode=mode)
+
+
+class Receipt(pydantic.BaseModel):
+    number: int
+
+
+@pytest.mark.parametrize("record", [Order(1, "x"), Receipt(number=1)], ids=["dataclass", "model"])
+@pytest.mark.parametrize("converter", [QUEUE, GENERIC])
+def test_a_record_is_no_list_on_azure_and_the_refusal_names_the_mode_that_writes_it(
+    record: object, converter: str
+) -> None:
+    for value in (record, [record]) if converter == QUEUE else (record,):
+        with pytest.raises(OutputError) as refused:
+            write(value, converter=converter)
+        said = str(refused.value)
+        assert f"of type {type(record).__name__}," in said
+        assert said.endswith("With outputs set to exact in host.json it is written as JSON")

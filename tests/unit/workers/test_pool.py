@@ -11,7 +11,14 @@ import pytest
 
 from qtrigger.errors import WorkerStartError
 from qtrigger.events import FunctionLoadFailed, WorkerEnded, WorkerStarted
-from qtrigger.invocation import Interrupted, Invocation, Ran, Succeeded, TriggerMessage
+from qtrigger.invocation import (
+    Interrupted,
+    Invocation,
+    Ran,
+    Succeeded,
+    TriggerMessage,
+    WorkerLost,
+)
 from qtrigger.testing.clock import ManualClock, settle
 from qtrigger.testing.probe import Probe
 from qtrigger.workers.pool import WorkerPool
@@ -70,9 +77,11 @@ class Bench:
     async def start(self) -> Loaded:
         return await self.clock.run(self.pool.start([spec("good"), spec("broken")]))
 
-    async def invoke(self, name: str, function: str = "good") -> asyncio.Task[Ran]:
+    async def invoke(
+        self, name: str, function: str = "good", *, alone: bool = False
+    ) -> asyncio.Task[Ran]:
         invocation = Invocation(
-            id=name, function=function, messages=(MESSAGE,), max_dequeue_count=5
+            id=name, function=function, messages=(MESSAGE,), max_dequeue_count=5, alone=alone
         )
         task = asyncio.create_task(self.pool.invoke(invocation))
         self.tasks.append(task)
@@ -279,40 +288,59 @@ async def test_a_retiring_worker_is_replaced_while_its_last_runs_go_on(bench: Be
     assert (event.pid, event.expected) == (old.pid, True)
 
 
-async def test_a_function_that_no_longer_loads_waits_for_a_worker_that_has_it(
+async def test_a_function_that_no_worker_loads_any_more_is_told_and_handed_back_at_once(
+    bench: Bench,
+) -> None:
+    """Its host is to ask for no more of its messages; what comes all the same is not kept."""
+    failed = Loaded(failures={"broken": BROKEN})
+    bench.pool_of(2, Loaded(), Loaded(), failed, failed)
+    await bench.start()
+    told: list[set[str]] = []
+    bench.pool.watch(lambda unable: told.append(set(unable)))
+    bench.makes.made[0].crash()
+    await bench.clock.advance(0.1)
+    able = await bench.invoke("a", "broken")
+    assert (told, list(bench.makes.made[1].open)) == ([], ["a"])
+
+    bench.makes.made[1].crash()
+    await bench.clock.advance(0.1)
+    late = await bench.invoke("b", "broken")
+    await bench.invoke("c", "good")
+
+    assert told == [{"broken"}]
+    assert await late == Ran(outcomes=(Interrupted(by="load"),), duration_s=0.0)
+    assert able.done()
+    assert len(bench.probe.of(FunctionLoadFailed)) == 1
+
+
+async def test_what_waits_for_a_worker_is_handed_back_when_that_cannot_load_its_function(
     bench: Bench,
 ) -> None:
     bench.pool_of(1, Loaded(), Loaded(failures={"broken": BROKEN}))
     await bench.start()
     bench.makes.made[0].crash()
-    await bench.clock.advance(0.1)
-
     waits = await bench.invoke("a", "broken")
-    await bench.invoke("b", "good")
-    await bench.clock.advance(50.0)
-    assert (list(bench.makes.made[1].open), waits.done()) == (["b"], False)
-    bench.makes.made[1].retire()
-    await settle()
-
-    assert list(bench.makes.made[2].open) == ["a"]
-    assert [event.function for event in bench.probe.of(FunctionLoadFailed)] == ["broken"]
-
-
-async def test_one_that_no_worker_can_run_is_handed_back_after_a_minute(bench: Bench) -> None:
-    failed = Loaded(failures={"broken": BROKEN})
-    bench.pool_of(2, Loaded(), Loaded(), failed, failed)
-    await bench.start()
-    for worker in bench.makes.made[:2]:
-        worker.crash()
-    await bench.clock.advance(0.1)
-
-    waits = await bench.invoke("a", "broken")
-    await bench.clock.advance(59.0)
     assert not waits.done()
-    await bench.clock.advance(1.0)
 
-    assert await waits == Ran(outcomes=(Interrupted(),), duration_s=0.0)
-    assert len(bench.probe.of(FunctionLoadFailed)) == 1
+    await bench.clock.advance(0.1)
+
+    assert (await waits).outcomes == (Interrupted(by="load"),)
+
+
+async def test_a_function_that_loads_again_is_told(bench: Bench) -> None:
+    bench.pool_of(1, Loaded(), Loaded(failures={"broken": BROKEN}), Loaded())
+    await bench.start()
+    bench.makes.made[-1].retire()
+    await settle()
+    told: list[set[str]] = []
+    bench.pool.watch(lambda unable: told.append(set(unable)))
+
+    bench.makes.made[-1].retire()
+    await settle()
+    await bench.invoke("a", "broken")
+
+    assert told == [{"broken"}, set()]
+    assert list(bench.makes.made[-1].open) == ["a"]
 
 
 async def test_while_no_worker_is_up_an_invocation_waits_for_longer(bench: Bench) -> None:
@@ -357,6 +385,109 @@ async def test_a_failure_to_load_that_comes_back_is_told_again(bench: Bench) -> 
         await settle()
 
     assert [event.function for event in bench.probe.of(FunctionLoadFailed)] == ["broken"] * 2
+
+
+async def test_what_must_run_alone_runs_in_a_spare_worker_one_after_the_other(
+    bench: Bench,
+) -> None:
+    await bench.start()
+    usual = bench.makes.made[0]
+    await bench.invoke("a")
+    suspects = [await bench.invoke(name, alone=True) for name in ("b", "c")]
+    spare = bench.makes.made[1]
+    await bench.invoke("d")
+    assert (list(usual.open), list(spare.open)) == (["a", "d"], ["b"])
+
+    spare.finish("b")
+    await settle()
+    assert list(spare.open) == ["c"]
+    spare.finish("c")
+    await settle()
+
+    assert [task.result().outcomes for task in suspects] == [(Succeeded(),)] * 2
+    assert (spare.how, len(bench.makes.made)) == ("exit code 0", 2)
+
+
+async def test_when_one_of_the_suspects_ends_its_worker_the_others_run_as_usual(
+    bench: Bench,
+) -> None:
+    await bench.start()
+    usual = bench.makes.made[0]
+    culprit = await bench.invoke("a", alone=True)
+    for name in ("b", "c"):
+        await bench.invoke(name, alone=True)
+
+    bench.makes.made[1].crash()
+    await bench.clock.advance(60.0)
+
+    assert culprit.result().outcomes == (WorkerLost(how="exit code 3", alone=True),)
+    assert list(usual.open) == ["b", "c"]
+    assert len(bench.makes.made) == 2
+
+
+async def test_a_suspect_that_gives_up_waiting_leaves_its_turn_to_the_next(bench: Bench) -> None:
+    await bench.start()
+    await bench.invoke("a", alone=True)
+    waits, next_one = [await bench.invoke(name, alone=True) for name in ("b", "c")]
+
+    waits.cancel()
+    bench.makes.made[1].finish("a")
+    await settle()
+
+    assert list(bench.makes.made[1].open) == ["c"]
+    assert not next_one.done()
+
+
+async def test_a_suspect_that_is_given_up_as_its_turn_comes_leaves_no_spare_worker(
+    bench: Bench,
+) -> None:
+    await bench.start()
+    first, second = [await bench.invoke(name, alone=True) for name in ("a", "b")]
+    spare = bench.makes.made[1]
+
+    spare.finish("a")
+    await asyncio.sleep(0)  # the turn is the second's, which has not noticed yet
+    assert first.done()
+    second.cancel()
+    await settle()
+
+    assert second.cancelled()
+    assert (spare.how, len(bench.makes.made)) == ("exit code 0", 2)
+
+
+async def test_a_suspect_whose_turn_comes_with_the_stop_starts_no_worker(bench: Bench) -> None:
+    await bench.start()
+    first, second = [await bench.invoke(name, alone=True) for name in ("a", "b")]
+
+    bench.makes.made[1].finish("a")
+    await asyncio.sleep(0)  # as above
+    assert first.done()
+    await bench.pool.stop(0.0)
+
+    assert (await second).outcomes == (Interrupted(),)
+    assert len(bench.makes.made) == 2
+
+
+async def test_a_spare_worker_that_does_not_come_up_is_tried_again(bench: Bench) -> None:
+    bench.pool_of(1, Loaded(), refuses())
+    await bench.start()
+
+    await bench.invoke("a", alone=True)
+    await bench.clock.advance(0.1)
+
+    assert list(bench.makes.made[2].open) == ["a"]
+    assert bench.delays() == pytest.approx([0.1])
+
+
+async def test_a_stop_interrupts_suspects_and_ends_the_spare_worker(bench: Bench) -> None:
+    await bench.start()
+    suspects = [await bench.invoke(name, alone=True) for name in ("a", "b")]
+
+    await bench.stop()
+    suspects.append(await bench.invoke("c", alone=True))
+
+    assert [(await task).outcomes for task in suspects] == [(Interrupted(),)] * 3
+    assert [worker.how for worker in bench.makes.made] == ["exit code 0"] * 2
 
 
 async def test_a_stop_interrupts_what_runs_and_what_comes(bench: Bench) -> None:

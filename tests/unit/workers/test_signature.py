@@ -6,13 +6,17 @@ from __future__ import annotations
 
 import functools
 import typing
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import make_dataclass
+from datetime import date, datetime
 from typing import Annotated, Any, Optional, Union
 
 import azure.functions as func
+import pydantic
 import pytest
 
-from qtrigger.workers.python.signature import GENERIC, QUEUE, Plan, SignatureError, plan
+from qtrigger.workers.python.annotations import GENERIC, QUEUE, SignatureError
+from qtrigger.workers.python.signature import Plan, plan
 
 TRIGGER = {"name": "msg", "type": "queueTrigger", "direction": "IN"}
 OUT = {"name": "out", "type": "queue", "direction": "out"}
@@ -21,6 +25,13 @@ RETURN = {"name": "$return", "type": "queue", "direction": "OUT"}
 Function = Callable[..., Any]
 Bare: Any = dict
 BareList: Any = list
+
+
+ORDER: Any = make_dataclass("Order", [("number", int)])
+
+
+class Customer(typing.TypedDict):
+    name: str
 
 
 class OwnMessage(func.QueueMessage):
@@ -79,15 +90,14 @@ def test_a_trigger_may_be_a_message_text_bytes_or_not_annotated(kind: Any, takes
     ("kind", "shown"),
     [
         (int, '"int"'),
-        (dict, '"dict"'),
-        (list[str], '"list[str]"'),
         (tuple[str, ...], '"tuple[str, ...]"'),
         (Optional[str], "Optional[str]"),
         (str | bytes, "str | bytes"),
         (Any, "Any"),
         (bytearray, '"bytearray"'),
         (func.EventHubEvent, '"EventHubEvent"'),
-        (None, '"NoneType"'),
+        (None, '"None"'),
+        (Mapping[str, str], "Mapping"),
     ],
 )
 def test_other_trigger_annotations_are_refused_by_name(kind: Any, shown: str) -> None:
@@ -95,6 +105,36 @@ def test_other_trigger_annotations_are_refused_by_name(kind: Any, shown: str) ->
 
     assert '"queueTrigger", does not match its Python annotation' in text
     assert shown in text
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        dict,
+        list,
+        dict[str, int],
+        typing.Dict[str, Any],
+        typing.List[str],
+        list[ORDER],
+        ORDER,
+        Customer,
+        pydantic.create_model("Order"),
+        "dict[str, str]",
+        Annotated[Bare, "a note"],
+    ],
+)
+def test_a_trigger_may_be_what_a_json_body_becomes(kind: Any) -> None:
+    made = check(annotated(msg=kind), TRIGGER)
+
+    assert made.takes == "json"
+    assert made.read is not None
+
+
+def test_a_type_that_is_not_read_from_json_is_refused_by_its_place() -> None:
+    text = refusal(annotated(msg=make_dataclass("Order", [("when", datetime)])), TRIGGER)
+
+    assert text.startswith('parameter "msg" is annotated Order, which is read from JSON; but field')
+    assert '"when" of Order is of type datetime' in text
 
 
 def test_an_in_binding_annotated_out_is_refused() -> None:
@@ -108,15 +148,78 @@ def test_parameters_that_no_binding_names_are_refused_even_with_a_default() -> N
 
     assert text == (
         "f: the function has parameters that no binding in function.json names: "
-        "'args', 'limit', 'more'"
+        "'args', 'limit', 'more'. Without a binding there can be context and what is known of the "
+        "message: id, dequeue_count, insertion_time, expiration_time, next_visible_time, "
+        "time_next_visible, pop_receipt, queue_trigger"
     )
 
 
 def test_bindings_without_a_parameter_are_refused() -> None:
-    assert refusal(annotated(message=str), TRIGGER, OUT).endswith(": 'message'")
+    assert ": 'message'. Without" in refusal(annotated(message=str), TRIGGER, OUT)
     assert refusal(annotated(msg=str), TRIGGER, OUT) == (
         "f: function.json has bindings for which the function has no parameter: 'out'"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("id", str),
+        ("Id", ...),
+        ("dequeue_count", int),
+        ("dequeueCount", ...),
+        ("DEQUEUECOUNT", int),
+        ("insertion_time", datetime),
+        ("expirationTime", "datetime"),
+        ("next_visible_time", datetime),
+        ("time_next_visible", datetime),
+        ("pop_receipt", str),
+        ("QueueTrigger", str),
+    ],
+)
+def test_a_parameter_without_a_binding_may_be_named_after_what_is_known_of_the_message(
+    name: str, kind: Any
+) -> None:
+    function = annotated(**{"msg": str, name: kind})
+    function.__globals__["datetime"] = datetime
+
+    assert list(check(function, TRIGGER).properties) == [name]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "wanted"),
+    [
+        ("dequeue_count", str, "int, not str"),
+        ("id", int, "str, not int"),
+        ("id", Optional[str], "str, not Optional[str]"),
+        ("insertion_time", date, "datetime, not date"),
+        ("queue_trigger", bytes, "str, not bytes"),
+    ],
+)
+def test_its_annotation_must_say_what_it_gets(name: str, kind: Any, wanted: str) -> None:
+    text = refusal(annotated(**{"msg": str, name: kind}), TRIGGER)
+
+    assert f'parameter "{name}" has no binding' in text
+    assert f"must be annotated {wanted}" in text
+
+
+def test_a_binding_of_such_a_name_is_that_binding() -> None:
+    binding = {"name": "id", "type": "queueTrigger", "direction": "in"}
+
+    made = check(annotated(id=bytes), binding)
+
+    assert (made.trigger, made.takes, made.properties) == ("id", "bytes", {})
+
+
+@pytest.mark.parametrize("name", ["deque_count", "body", "invocation_id", "visible_time"])
+def test_no_other_name_goes_without_a_binding(name: str) -> None:
+    assert f"names: '{name}'" in refusal(annotated(**{"msg": str, name: ...}), TRIGGER)
+
+
+def test_parameters_that_gather_others_are_named_after_nothing() -> None:
+    def main(msg: str, *id: str) -> None: ...  # noqa: A002 - its name is what is tested
+
+    assert "names: 'id'" in refusal(main, TRIGGER)
 
 
 def test_keyword_only_parameters_and_wrapped_functions_are_fine() -> None:
@@ -218,7 +321,7 @@ def test_a_return_annotation_may_be_a_message_text_or_bytes(kind: Any) -> None:
 @pytest.mark.parametrize(
     ("kind", "text"),
     [
-        (None, '"NoneType" does not match'),
+        (None, '"None" does not match'),
         (int, '"int" does not match'),
         (dict, '"dict" does not match'),
         (list[str], "is not a type"),

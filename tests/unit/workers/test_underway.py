@@ -209,6 +209,37 @@ async def test_what_an_end_of_ours_interrupts_says_why(bench: Bench) -> None:
     )  # fmt: skip
 
 
+async def test_who_comes_over_its_time_beside_one_given_up_has_not_timed_out(
+    bench: Bench,
+) -> None:
+    late, waits_for_it, ends = (bench.begin(timeout_s=limit_s) for limit_s in (1, 2, 3))
+    await bench.clock.advance(1)
+    bench.underway.deaf(late.number)
+    await bench.clock.advance(1)
+    bench.underway.deaf(waits_for_it.number)
+    await bench.clock.advance(1)
+
+    bench.underway.answer(ends.number, CANCELLED, b"", 3)
+    bench.underway.close_all(how="", ours=True, by="neighbour")
+
+    assert outcome(late) == TimedOut(after_s=1)
+    assert {outcome(run) for run in (waits_for_it, ends)} == {Interrupted(by="neighbour")}
+
+
+async def test_a_late_answer_leaves_the_time_out_to_the_next_that_was_given_up(
+    bench: Bench,
+) -> None:
+    first, second = bench.begin(timeout_s=1), bench.begin(timeout_s=1)
+    await bench.clock.advance(1)
+    for run in (first, second):
+        bench.underway.deaf(run.number)
+
+    bench.underway.answer(first.number, OK, b"", 1)
+    bench.underway.close_all(how="", ours=True, by="neighbour")
+
+    assert (outcome(first), outcome(second)) == (Succeeded(), TimedOut(after_s=1))
+
+
 async def test_quiet_is_when_only_given_up_runs_are_left(bench: Bench) -> None:
     late, neighbour = bench.begin(timeout_s=1), bench.begin()
     await bench.clock.advance(1)

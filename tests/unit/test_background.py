@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from qtrigger.background import begin
 from qtrigger.testing.clock import settle
-from qtrigger.workers.background import begin
 
 
 @pytest.fixture

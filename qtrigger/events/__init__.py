@@ -1,0 +1,112 @@
+"""What happens, as typed values sent to one sink.
+
+Owns the vocabulary between the core and whatever listens (log lines, metrics, traces), by theme:
+the host, its queues, their messages. The core builds and emits; it never knows who hears. An
+event never holds a message body or a secret.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from qtrigger.events.host import (
+    Finding,
+    FunctionLoadFailed,
+    FunctionResumed,
+    FunctionState,
+    HostLog,
+    HostReady,
+    HostStopped,
+    HostStopping,
+    ReloadRejected,
+    WorkerEnded,
+    WorkerStarted,
+)
+from qtrigger.events.messages import (
+    InvocationFinished,
+    InvocationStarted,
+    LeaseEnded,
+    LeaseRenewed,
+    MessageHandedBack,
+    MessagePoisoned,
+    RenewalFailed,
+    RetryPending,
+    SettlementFailed,
+    StillRunning,
+    UserLog,
+)
+from qtrigger.events.queues import (
+    MessagesHidden,
+    PollFinished,
+    QueueStateChanged,
+    ThrottlingBegan,
+    ThrottlingEnded,
+)
+
+__all__ = [
+    "Event",
+    "EventSink",
+    "Finding",
+    "FunctionLoadFailed",
+    "FunctionResumed",
+    "FunctionState",
+    "HostLog",
+    "HostReady",
+    "HostStopped",
+    "HostStopping",
+    "InvocationFinished",
+    "InvocationStarted",
+    "LeaseEnded",
+    "LeaseRenewed",
+    "MessageHandedBack",
+    "MessagePoisoned",
+    "MessagesHidden",
+    "PollFinished",
+    "QueueStateChanged",
+    "ReloadRejected",
+    "RenewalFailed",
+    "RetryPending",
+    "SettlementFailed",
+    "StillRunning",
+    "ThrottlingBegan",
+    "ThrottlingEnded",
+    "UserLog",
+    "WorkerEnded",
+    "WorkerStarted",
+]
+
+Event = (
+    Finding
+    | HostReady
+    | HostStopping
+    | HostStopped
+    | ReloadRejected
+    | PollFinished
+    | QueueStateChanged
+    | MessagesHidden
+    | ThrottlingBegan
+    | ThrottlingEnded
+    | InvocationStarted
+    | StillRunning
+    | InvocationFinished
+    | RetryPending
+    | MessagePoisoned
+    | MessageHandedBack
+    | LeaseRenewed
+    | RenewalFailed
+    | LeaseEnded
+    | SettlementFailed
+    | WorkerStarted
+    | WorkerEnded
+    | FunctionLoadFailed
+    | FunctionResumed
+    | UserLog
+    | HostLog
+)
+
+
+class EventSink(Protocol):
+    """Where events go. Never blocks, never raises."""
+
+    def emit(self, event: Event) -> None:
+        """Take one event."""

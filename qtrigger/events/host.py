@@ -1,0 +1,125 @@
+"""What happens to a host, its functions and its workers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something wrong in the project's files or settings; `place` is `file:line:column`.
+
+    `traceback` is there when user code raised something.
+    """
+
+    function: str
+    place: str
+    severity: str
+    message: str
+    hint: str
+    traceback: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionState:
+    """A function in the list shown at start.
+
+    `state` is ready, disabled, failed or not run here.
+    """
+
+    name: str
+    queue: str
+    connection: str
+    state: str
+    why: str = ""
+    concurrency: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostReady:
+    """Workers are ready and the listeners run."""
+
+    functions: Sequence[FunctionState]
+    workers: int
+    interpreter: str
+    after_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostStopping:
+    """No more polls; what runs may finish within `up_to_s` seconds."""
+
+    reason: str
+    running: int
+    up_to_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostStopped:
+    """The process is about to end.
+
+    `counts` are messages by how their runs ended; `unsettled` ones come back when their leases
+    end.
+    """
+
+    reason: str
+    counts: Mapping[str, int]
+    unsettled: int
+    after_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReloadRejected:
+    """A reload could not be carried out; the host before it goes on."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerStarted:
+    """A worker process is ready."""
+
+    worker: int
+    pid: int
+    took_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerEnded:
+    """A worker process ended. `expected` when we asked for it."""
+
+    worker: int
+    pid: int
+    how: str
+    expected: bool
+    lost: int
+    next_start_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionLoadFailed:
+    """A function cannot run and is not polled."""
+
+    function: str
+    place: str
+    message: str
+    traceback: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionResumed:
+    """A function that no worker could load any more was loaded again, and is polled."""
+
+    function: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostLog:
+    """A line of the host's own, or of a library it uses; `level` as in `logging`."""
+
+    level: int
+    logger: str
+    message: str
+    traceback: str = ""

@@ -1,0 +1,193 @@
+"""Carries out a function's retry policy: further runs within one receipt of a message.
+
+Owns what one run is, outputs included, how often there is another, after which waits, and what
+ends them early. It knows no queue and no worker. Source: the retry loop of the WebJobs SDK's
+FunctionExecutor, with its waits; a receipt is one try, however many runs it took.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from itertools import count, repeat
+from random import Random
+
+from qtrigger.backoff import PollBackoff
+from qtrigger.clock import Clock
+from qtrigger.errors import QtriggerError
+from qtrigger.invocation import (
+    ErrorDetail,
+    Failed,
+    Interrupted,
+    Invocation,
+    Outcome,
+    Ran,
+    Retrial,
+    Succeeded,
+    TimedOut,
+    TriggerMessage,
+    WorkerLost,
+)
+from qtrigger.outputs import OutputWriter
+from qtrigger.project.binding_data import binding_data
+from qtrigger.project.model import RetryPolicy
+
+Failure = Failed | TimedOut | WorkerLost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How the last run ended, how long it took, and how many runs there were before it."""
+
+    outcome: Outcome
+    duration_s: float
+    retries: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """A run has failed, and the retry with that number (from 1) comes after `after_s` seconds."""
+
+    failure: Failure
+    duration_s: float
+    retry: int
+    most: int
+    after_s: float
+
+
+Run = Callable[[Invocation], Awaitable[Ran]]
+
+
+class Retrying:
+    """The runs of one function; without a policy there is one for each message."""
+
+    def __init__(
+        self,
+        policy: RetryPolicy | None,
+        *,
+        run: Run,
+        outputs: OutputWriter,
+        clock: Clock,
+        random: Random,
+    ) -> None:
+        self._policy = policy
+        self._run = run
+        self._outputs = outputs
+        self._clock = clock
+        self._random = random
+        self._stopped = asyncio.Event()
+
+    def stop(self) -> None:
+        """Begin no more retries; a message that waits for one is to be handed back."""
+        self._stopped.set()
+
+    async def run(
+        self,
+        invocation: Invocation,
+        *,
+        lost: asyncio.Event,
+        watching: Callable[[], AbstractContextManager[None]],
+        tell: Callable[[Pending], None],
+    ) -> Ended:
+        """Run until a run does not fail, the retries are used up, or something ends them.
+
+        `lost` is set once the message is no longer ours; `watching` is around each run. All runs
+        have the invocation's id; the one after the end of a worker asks to run alone.
+        """
+        policy = self._policy
+        if policy is None:
+            return await self._run_once(invocation, watching)
+        last: ErrorDetail | None = None
+        waits = _waits(policy, self._random)
+        for retry in count():
+            retrial = Retrial(count=retry, most=policy.max_retries, error=last)
+            ended = await self._run_once(replace(invocation, retry=retrial), watching, retry)
+            failure = _failure(ended.outcome)
+            if failure is None or retry == policy.max_retries or lost.is_set():
+                return ended
+            pending = Pending(
+                failure=failure,
+                duration_s=ended.duration_s,
+                retry=retry + 1,
+                most=policy.max_retries,
+                after_s=next(waits),
+            )
+            tell(pending)
+            await self._pause(pending.after_s, lost)
+            if self._stopped.is_set():
+                return replace(ended, outcome=Interrupted())
+            if lost.is_set():
+                return ended
+            last = error_of(failure)
+            if isinstance(failure, WorkerLost):
+                invocation = replace(invocation, alone=True)
+        raise AssertionError("unreachable")
+
+    async def _run_once(
+        self,
+        invocation: Invocation,
+        watching: Callable[[], AbstractContextManager[None]],
+        retries: int = 0,
+    ) -> Ended:
+        with watching():
+            ran = await self._run(invocation)
+        (message,) = invocation.messages
+        outcome = await with_outputs_written(ran.outcomes[0], message, self._outputs)
+        return Ended(outcome=outcome, duration_s=ran.duration_s, retries=retries)
+
+    async def _pause(self, delay_s: float, lost: asyncio.Event) -> None:
+        """Wait, unless the message is lost or we are stopping."""
+        ends = {asyncio.ensure_future(event.wait()) for event in (lost, self._stopped)}
+        try:
+            async with self._clock.timeout(delay_s):
+                await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        except TimeoutError:
+            pass
+        finally:
+            for each in ends:
+                each.cancel()
+
+
+async def with_outputs_written(
+    outcome: Outcome, message: TriggerMessage, outputs: OutputWriter
+) -> Outcome:
+    """Write what a success gave; a success whose outputs cannot be written is a failure."""
+    if not isinstance(outcome, Succeeded) or not outcome.outputs:
+        return outcome
+    try:
+        await outputs.write(outcome.outputs, binding_data(message))
+    except QtriggerError as error:
+        return Failed(error=ErrorDetail(type="OutputError", message=str(error)))
+    return outcome
+
+
+def _failure(outcome: Outcome) -> Failure | None:
+    """What the function is to blame for; not the end of a worker in which others ran as well."""
+    shared = isinstance(outcome, WorkerLost) and not outcome.alone
+    return outcome if isinstance(outcome, Failure) and not shared else None
+
+
+def error_of(failure: Failure) -> ErrorDetail:
+    """How a run failed, as the next one reads it in its retry context."""
+    match failure:
+        case Failed(error=error):
+            return error
+        case TimedOut(after_s=after_s):
+            text = f"timed out after {after_s:g} s (functionTimeout)"
+            return ErrorDetail(type="TimedOut", message=text)
+        case WorkerLost(how=how):
+            return ErrorDetail(type="WorkerLost", message=f"the worker process ended: {how}")
+
+
+def _waits(policy: RetryPolicy, random: Random) -> Iterator[float]:
+    """Yield the waits before the retries: equal ones, or from the least on growing to the most.
+
+    Source: RetryAttribute.GetNextDelay, which uses the same randomised growth as the polls.
+    """
+    if policy.minimum_s in (0.0, policy.maximum_s):
+        yield from repeat(policy.minimum_s)
+    growing = PollBackoff(policy.maximum_s, random, minimum_s=policy.minimum_s)
+    while True:
+        yield growing.next(found=False)

@@ -1,0 +1,75 @@
+"""The most memory that a process has held.
+
+Owns looking while it runs, and once more when it has ended: a process that was killed for its
+memory says nothing itself. Sizes are in KiB.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from qtrigger.clock import Clock, Timer
+
+LOOK_EVERY_S = 1.0
+
+
+class PeakMemory:
+    """Watches one process from its start until `end`."""
+
+    def __init__(self, clock: Clock, pid: int) -> None:
+        self._clock = clock
+        self._status = Path(f"/proc/{pid}/status")
+        self._seen_kib = 0
+        self._others_kib = 0
+        self._timer: Timer | None = None
+        self._look()
+
+    def end(self) -> tuple[int, int]:
+        """The process has ended and was waited for: its peak was one of these or between them."""
+        if self._timer is not None:
+            self._timer.cancel()
+        # The system keeps the largest peak of all our children that have ended. When that has
+        # grown it is this one's. A new process counts the memory of its parent for a moment.
+        most_kib = max(_largest_child_kib(), self._seen_kib)
+        if most_kib > max(self._others_kib, _own_kib()):
+            return most_kib, most_kib
+        return self._seen_kib, most_kib
+
+    def _look(self) -> None:
+        with suppress(OSError):
+            self._seen_kib = max(self._seen_kib, _peak_kib(self._status.read_text("utf-8")))
+        self._others_kib = _largest_child_kib()
+        self._timer = self._clock.call_later(LOOK_EVERY_S, self._look)
+
+
+def peak_text(least_kib: int, most_kib: int) -> str:
+    """Return a peak for people: `712 MiB`, `1.9 GiB`, `30 MiB to 64 MiB`."""
+    least, most = _size_text(least_kib), _size_text(most_kib)
+    return least if least == most else f"{least} to {most}"
+
+
+def _size_text(kib: int) -> str:
+    mib = kib / 1024
+    return f"{mib:.0f} MiB" if mib < 1000 else f"{mib / 1024:.1f} GiB"
+
+
+def _peak_kib(status: str) -> int:
+    for line in status.splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1])
+    return 0
+
+
+def _largest_child_kib() -> int:
+    return _kib(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+
+
+def _own_kib() -> int:
+    return _kib(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+
+def _kib(maxrss: int) -> int:
+    return maxrss // 1024 if sys.platform == "darwin" else maxrss

@@ -1,0 +1,102 @@
+"""The message of a run, and which of its properties a parameter may be named after.
+
+Owns the values as they came over the wire and what user code gets of them. It knows no bindings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+
+class InputError(Exception):
+    """A message's body is not what the function takes. The text never holds the body itself."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """The message as it came over the wire; times are ISO 8601 texts with their zone."""
+
+    id: str
+    body: bytes
+    dequeue_count: int
+    inserted: str
+    expires: str
+    next_visible: str
+    pop_receipt: str
+
+    @property
+    def text(self) -> str:
+        """The body as text. Raises InputError when it is not UTF-8."""
+        try:
+            return self.body.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"the message's body is not UTF-8 at byte {error.start}, and the function takes "
+                "str; annotate the parameter bytes or func.QueueMessage to receive any body"
+            ) from None
+
+    @property
+    def expiration_time(self) -> datetime:
+        """When the service deletes it, with its zone; the year 9999 for never."""
+        return datetime.fromisoformat(self.expires)
+
+    @property
+    def insertion_time(self) -> datetime:
+        """When it was put on the queue, with its zone."""
+        return datetime.fromisoformat(self.inserted)
+
+    @property
+    def time_next_visible(self) -> datetime:
+        """When its lease would have ended at its receive, with its zone."""
+        return datetime.fromisoformat(self.next_visible)
+
+
+@dataclass(frozen=True)
+class Property:
+    """A property that a parameter may be named after; its type, and how to get it."""
+
+    kind: type
+    of: Callable[[Message], Any]
+
+
+# The host's names for what it knows of a message, and the library's name for one of them.
+_PROPERTIES = {
+    "id": Property(str, lambda message: message.id),
+    "dequeue_count": Property(int, lambda message: message.dequeue_count),
+    "insertion_time": Property(datetime, lambda message: message.insertion_time),
+    "expiration_time": Property(datetime, lambda message: message.expiration_time),
+    "next_visible_time": Property(datetime, lambda message: message.time_next_visible),
+    "time_next_visible": Property(datetime, lambda message: message.time_next_visible),
+    "pop_receipt": Property(str, lambda message: message.pop_receipt),
+    "queue_trigger": Property(str, lambda message: message.text),
+}
+NAMES = tuple(_PROPERTIES)
+_BY_PLAIN_NAME = {name.replace("_", ""): each for name, each in _PROPERTIES.items()}
+
+
+def property_named(parameter: str) -> Property | None:
+    """The property that a parameter is named after: `dequeue_count`, `dequeueCount`."""
+    return _BY_PLAIN_NAME.get(parameter.replace("_", "").lower())
+
+
+def queue_message_class() -> Any:
+    """The class with all properties, from the project's own packages. Raises ImportError."""
+    from azure.functions.queue import QueueMessage  # noqa: PLC0415 - costs 80 ms and 20 MB
+
+    return QueueMessage
+
+
+def queue_message(message: Message) -> Any:
+    """The object for a parameter that takes the message. Raises ImportError."""
+    return queue_message_class()(
+        id=message.id,
+        body=message.body,
+        dequeue_count=message.dequeue_count,
+        expiration_time=message.expiration_time,
+        insertion_time=message.insertion_time,
+        time_next_visible=message.time_next_visible,
+        pop_receipt=message.pop_receipt,
+    )
