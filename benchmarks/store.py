@@ -95,12 +95,13 @@ class Store:
         self.queues: dict[str, Queue] = {}
         self.stats: Counter[str] = Counter()
         self.latency_s = 0.0
+        self.last_delete_at = 0.0
         self._second = 0
         self._date = ""
         self._ids = 0
 
     def control(self, verb: str, query: dict[str, str]) -> Reply:
-        """Fill, forget, slow down, tell."""
+        """Fill, forget, slow down, tell; times are those of `time.monotonic`."""
         if verb == "fill":
             queue = self.queues.setdefault(query["queue"], Queue())
             for _ in range(int(query["n"])):
@@ -108,15 +109,23 @@ class Store:
         elif verb == "reset":
             self.queues.clear()
             self.stats.clear()
+            self.latency_s = 0.0
+        elif verb == "recount":
+            self.stats.clear()
         elif verb == "latency":
             self.latency_s = float(query["ms"]) / 1000
-        left = sum(len(queue.messages) for queue in self.queues.values())
-        return reply(
-            "200 OK", "Content-Type: application/json\r\n", json.dumps({**self.stats, "left": left})
-        )
+        told = {
+            **self.stats,
+            "left": sum(len(queue.messages) for queue in self.queues.values()),
+            "last_delete_at": self.last_delete_at,
+        }
+        return reply("200 OK", "Content-Type: application/json\r\n", json.dumps(told))
 
-    def serve(self, method: str, parts: list[str], query: dict[str, str], body: bytes) -> Reply:
+    def serve(  # noqa: PLR0911  # one for each request there is
+        self, method: str, parts: list[str], query: dict[str, str], body: bytes
+    ) -> Reply:
         """Answer a request of the queue service's."""
+        self.stats["requests"] += 1
         match method, parts:
             case "DELETE", [name, "messages", message_id]:
                 return self._delete(name, message_id, query["popreceipt"])
@@ -149,6 +158,7 @@ class Store:
             return OTHER_RECEIPT
         del queue.messages[message_id]
         self.stats["delete"] += 1
+        self.last_delete_at = time.monotonic()
         return DELETED
 
     def _get(self, name: str, query: dict[str, str]) -> Reply:
@@ -169,6 +179,7 @@ class Store:
             if message.id not in queue.messages:
                 continue
             message.dequeues += 1
+            self.stats["handed"] += 1
             self.stats["again"] += message.dequeues > 1
             queue.hide(message, hidden_s)
             found.append(_xml(message, until))
