@@ -5,13 +5,13 @@ Owns names and commands. How a run goes is `measure`'s, what the commands do is 
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import json
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 from benchmarks.service import ROOT, BenchmarkError
 
@@ -49,15 +49,13 @@ class Consumer:
     messages: int
     """How many a run takes that shall last about five seconds."""
     command: Callable[[Place], list[str]]
+    """What its Python is given."""
     queue: str = QUEUE
     processes: int = 1
     sender: tuple[str, ...] = ()
-    """The command that sends its messages, before their number; without one they are filled in."""
-    queues: tuple[str, ...] = ()
-    """Others that it wants to find."""
+    """What sends its messages, before their number; without it they are filled in."""
     needs: str = ""
     """The module without which it cannot run."""
-    environ: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     tls: bool = False
 
 
@@ -75,20 +73,70 @@ def qtrigger(place: Place) -> list[str]:
     trigger = {"type": "queueTrigger", "direction": "in", "name": "msg", "queueName": QUEUE}
     _write(folder / "function.json", {"bindings": [trigger | {"connection": ""}]})
     (folder / "__init__.py").write_text(NOOP)
-    start = ["-m", "qtrigger", "start", str(root), "--emulator", "none", "--log-level", "warning"]
-    return [sys.executable, *start]
+    return ["-m", "qtrigger", "start", str(root), "--emulator", "none", "--log-level", "warning"]
 
 
 def _write(file: Path, content: object) -> None:
     file.write_text(json.dumps(content))
 
 
-def _peer(module: str, *arguments: str) -> Callable[[Place], list[str]]:
-    return lambda _: [sys.executable, "-m", f"benchmarks.peers.{module}", *arguments]
+def _module(module: str, *arguments: str) -> Callable[[Place], list[str]]:
+    return lambda _: ["-m", module, *arguments]
 
+
+def _peer(module: str, *arguments: str) -> Callable[[Place], list[str]]:
+    return _module(f"benchmarks.peers.{module}", *arguments)
+
+
+_CELERY = (
+    "-A benchmarks.peers.celery_app worker -P solo -l ERROR -Q celery"
+    " --without-gossip --without-mingle --without-heartbeat"
+)
+
+
+_DRAMATIQ = Consumer(
+    name="dramatiq",
+    title="dramatiq-azure, 1 process, 24 threads",
+    messages=2_000,
+    command=_module("dramatiq", "benchmarks.peers.dramatiq_app", "-p", "1", "-t", "24"),
+    queue="default",
+    sender=("-m", "benchmarks.peers.dramatiq_app"),
+    needs="dramatiq_azure",
+)
 
 ALL = {
-    consumer.name: consumer for consumer in (Consumer("qtrigger", "qtrigger", 40_000, qtrigger),)
+    consumer.name: consumer
+    for consumer in (
+        Consumer("qtrigger", "qtrigger", 40_000, qtrigger),
+        Consumer("two-hosts", "qtrigger, two hosts", 60_000, qtrigger, processes=2),
+        Consumer("tls", "qtrigger over TLS", 25_000, qtrigger, tls=True),
+        Consumer("sdk-sync", "azure-storage-queue, plain loop", 5_000, _peer("sdk_sync")),
+        Consumer("sdk-async", "azure-storage-queue, asyncio", 7_000, _peer("sdk_async")),
+        Consumer(
+            "sdk-tuned",
+            "azure-storage-queue, asyncio, tuned",
+            11_000,
+            _peer("sdk_async", "--tuned"),
+        ),
+        Consumer("by-hand", "aiohttp alone, signed by hand", 40_000, _peer("by_hand")),
+        Consumer(
+            name="celery",
+            title="Celery, solo",
+            messages=2_000,
+            command=_module("celery", *_CELERY.split()),
+            queue="celery",
+            sender=("-m", "benchmarks.peers.celery_app"),
+            needs="celery",
+        ),
+        _DRAMATIQ,
+        dataclasses.replace(
+            _DRAMATIQ,
+            name="dramatiq-2",
+            title="dramatiq-azure, 2 processes, 24 threads each",
+            messages=4_000,
+            command=_module("dramatiq", "benchmarks.peers.dramatiq_app", "-p", "2", "-t", "24"),
+        ),
+    )
 }
 
 

@@ -40,7 +40,6 @@ class Conditions:
     messages: int
     latency_ms: float = 0.0
     batch_size: int | None = None
-    certificate: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +92,13 @@ def run(consumer: Consumer, service: Service, conditions: Conditions) -> Result:
         )
         handled = place.folder / "handled"
         handled.mkdir()
-        environ = _environ(consumer, place, handled, conditions)
+        environ = _environ(consumer, place, handled, service)
         service.reset()
-        for queue in (consumer.queue, *consumer.queues):
-            service.create(queue)
+        service.create(consumer.queue)
         _fill(consumer, service, conditions.messages, environ, log)
         service.latency(conditions.latency_ms)
         service.count_anew()
-        command = [python_for(consumer), *consumer.command(place)[1:]]
+        command = [python_for(consumer), *consumer.command(place)]
         with contextlib.ExitStack() as stack:
             started = [
                 stack.enter_context(running(command, environ, log, ROOT))
@@ -218,7 +216,7 @@ def _fill(
     if not consumer.sender:
         service.fill(consumer.queue, messages, TEXT)
         return
-    command = [python_for(consumer), *consumer.sender[1:], str(messages)]
+    command = [python_for(consumer), *consumer.sender, str(messages)]
     with running(command, environ, log, ROOT) as process:
         try:
             code = process.wait(SEND_S)
@@ -235,20 +233,24 @@ def _counted(handled: Path, messages: int) -> None:
         time.sleep(LOOK_S)
 
 
-def _environ(
-    consumer: Consumer, place: Place, handled: Path, conditions: Conditions
-) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
-    environ = kept | {
+def _environ(consumer: Consumer, place: Place, handled: Path, service: Service) -> dict[str, str]:
+    environ = {
+        **{name: value for name, value in os.environ.items() if not _changes_what_runs(name)},
         "PYTHONPATH": str(ROOT),
         "BENCH_CONNECTION": place.connection_string,
         "BENCH_QUEUE": consumer.queue,
         "BENCH_HANDLED": str(handled),
-        **consumer.environ,
+        # dramatiq-azure's own name for it.
+        "AZURE_STORAGE_CONNECTION_STR": place.connection_string,
     }
-    if conditions.certificate is not None:
-        environ["SSL_CERT_FILE"] = str(conditions.certificate)
+    if consumer.tls:
+        environ["SSL_CERT_FILE"] = str(service.certificate)
     return environ
+
+
+def _changes_what_runs(name: str) -> bool:
+    """Whether a variable would send requests or workers another way."""
+    return "proxy" in name.lower() or name == "VIRTUAL_ENV"
 
 
 @contextlib.contextmanager

@@ -13,12 +13,14 @@ import select
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlencode
 
+from benchmarks.certificate import write
 from benchmarks.processes import running
 
 ROOT = Path(__file__).parent.parent
@@ -51,9 +53,10 @@ class Stats:
 class Service:
     """A running queue server."""
 
-    def __init__(self, pid: int, port: int, tls_port: int) -> None:
+    def __init__(self, pid: int, port: int, tls_port: int, certificate: Path) -> None:
         self.pid = pid
         self.port = port
+        self.certificate = certificate
         self._tls_port = tls_port
         self._socket = socket.create_connection(("127.0.0.1", port), START_S)
         self._socket.settimeout(ANSWER_S)
@@ -118,14 +121,18 @@ class Service:
 
 
 @contextlib.contextmanager
-def serving(certificate: Path | None = None) -> Iterator[Service]:
-    """A queue server for as long as the block lasts, with TLS beside it for a certificate."""
-    command = [sys.executable, "-m", "benchmarks.server", "--port", "0"]
-    if certificate is not None:
-        command += ["--certificate", str(certificate)]
-    with running(command, os.environ, None, ROOT, told=True) as process:
+def serving() -> Iterator[Service]:
+    """A queue server for as long as the block lasts, with TLS on a second port."""
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-"))
+        certificate = Path(folder) / "certificate.pem"
+        write(certificate)
+        command = ["-m", "benchmarks.server", "--port", "0", "--certificate", str(certificate)]
+        process = stack.enter_context(
+            running([sys.executable, *command], os.environ, None, ROOT, told=True)
+        )
         port, tls_port = _ports(process)
-        service = Service(process.pid, port, tls_port)
+        service = Service(process.pid, port, tls_port, certificate)
         try:
             yield service
         finally:
