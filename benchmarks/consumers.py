@@ -146,4 +146,6 @@ def python_for(consumer: Consumer) -> str:
         return sys.executable
     if PEERS_PYTHON.exists():
         return str(PEERS_PYTHON)
-    raise BenchmarkError(f"{consumer.name} needs {consumer.needs}: make bench-setup brings it")
+    raise BenchmarkError(
+        f"{consumer.name} needs {consumer.needs}: `make bench ONLY={consumer.name}` brings it"
+    )

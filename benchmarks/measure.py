@@ -26,6 +26,7 @@ from benchmarks.service import ROOT, BenchmarkError, Service, Stats
 TEXT = base64.b64encode(bytes(range(100, 200)) * 3).decode()
 LOOK_S = 0.02
 FIRST_LOOK_S = 0.002
+EARLY = 0.1
 START_S = 60.0
 STALLED_S = 30.0
 SEND_S = 300.0
@@ -34,25 +35,39 @@ FOREIGN_CORES = 0.15
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
-    """What a run is made under, beyond its consumer."""
+class Case:
+    """A consumer and what it is measured under."""
 
-    messages: int
+    consumer: Consumer
     latency_ms: float = 0.0
+    """How long each answer of the server waits."""
     batch_size: int | None = None
+    """`batchSize` of host.json; None writes none, which means the default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Resident memory, MB: the processes that were started, and those that these started."""
+
+    host_mb: float
+    worker_mb: float
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run has shown. Times in seconds, CPU in ms a message, memory in MB."""
+    """What a run has shown. CPU is in ms a message, user and system."""
 
     messages: int
     seconds: float
     rate: float
     host_ms: float
     worker_ms: float
-    host_mb: float
-    worker_mb: float
+    early: Memory
+    """After a tenth of the messages."""
+    late: Memory
+    """After all of them."""
+    peak: Memory
+    """Each process at its highest."""
     gets: float
     server_ms: float
     server_cores: float
@@ -82,21 +97,18 @@ class Moment:
     own_s: float
 
 
-def run(consumer: Consumer, service: Service, conditions: Conditions) -> Result:
+def run(case: Case, service: Service, messages: int) -> Result:
     """Measure once. Raises BenchmarkError when the consumer does not do its work in time."""
+    consumer = case.consumer
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, _log(Path(folder)) as log:
-        place = Place(
-            Path(folder),
-            service.connection_string(tls=consumer.tls),
-            conditions.batch_size,
-        )
+        place = Place(Path(folder), service.connection_string(tls=consumer.tls), case.batch_size)
         handled = place.folder / "handled"
         handled.mkdir()
         environ = _environ(consumer, place, handled, service)
         service.reset()
         service.create(consumer.queue)
-        _fill(consumer, service, conditions.messages, environ, log)
-        service.latency(conditions.latency_ms)
+        _fill(consumer, service, messages, environ, log)
+        service.latency(case.latency_ms)
         service.count_anew()
         command = [python_for(consumer), *consumer.command(place)]
         with contextlib.ExitStack() as stack:
@@ -104,18 +116,22 @@ def run(consumer: Consumer, service: Service, conditions: Conditions) -> Result:
                 stack.enter_context(running(command, environ, log, ROOT))
                 for _ in range(consumer.processes)
             ]
-            watch = _Watch(service, started)
+            watch = _Watch(service, started, messages)
             first = watch.begun()
             last = watch.ended()
-            peak_mb = watch.memory_mb(peak=True)
-            _counted(handled, conditions.messages)
-        return _result(conditions, first, last, peak_mb, total(handled))
+            memory = (watch.early, watch.memory(), watch.memory(peak=True))
+            _counted(handled, messages)
+        return _result(messages, first, last, memory, total(handled))
 
 
 class _Watch:
     """Looks at a run from its start to its end."""
 
-    def __init__(self, service: Service, started: list[subprocess.Popen[bytes]]) -> None:
+    def __init__(
+        self, service: Service, started: list[subprocess.Popen[bytes]], messages: int
+    ) -> None:
+        self.early = Memory(0.0, 0.0)
+        self._messages = messages
         self._service = service
         self._started = started
         self._roots = [process.pid for process in started]
@@ -134,7 +150,10 @@ class _Watch:
         """What stood when nothing was left."""
         stats = self._service.stats()
         until = time.monotonic() + STALLED_S
+        looked = False
         while stats.left:
+            if not looked and stats.deletes >= self._messages * EARLY:
+                self.early, looked = self.memory(), True
             self._alive()
             if time.monotonic() > until:
                 raise BenchmarkError(f"{stats.left} are left, and it has stopped deleting them")
@@ -144,10 +163,10 @@ class _Watch:
                 until = time.monotonic() + STALLED_S
         return self._moment()
 
-    def memory_mb(self, *, peak: bool) -> tuple[float, float]:
-        """Of the processes that were started, and of those that these started."""
+    def memory(self, *, peak: bool = False) -> Memory:
+        """What they hold now, or have held at the most."""
         others = below(self._roots)
-        return memory_mb(self._roots, peak=peak), memory_mb(others, peak=peak)
+        return Memory(memory_mb(self._roots, peak=peak), memory_mb(others, peak=peak))
 
     def _alive(self) -> None:
         for process in self._started:
@@ -168,32 +187,33 @@ class _Watch:
 
 
 def _result(
-    conditions: Conditions,
+    messages: int,
     first: Moment,
     last: Moment,
-    peak_mb: tuple[float, float],
+    memory: tuple[Memory, Memory, Memory],
     handled: int,
 ) -> Result:
     deleted = last.stats.deletes - first.stats.deletes
-    if deleted < conditions.messages / 2:
+    if deleted < messages / 2:
         raise BenchmarkError("most was done before it was seen to begin: use more messages")
     lasted_s = last.stats.last_delete_at - first.at
     consumer, server = last.consumer.since(first.consumer), last.server.since(first.server)
     watched_s = last.at - first.at
     ours_s = consumer.all_s + server.all_s + last.own_s - first.own_s
     return Result(
-        messages=conditions.messages,
+        messages=messages,
         seconds=lasted_s,
         rate=deleted / lasted_s,
         host_ms=consumer.host_s / deleted * 1000,
         worker_ms=consumer.worker_s / deleted * 1000,
-        host_mb=peak_mb[0],
-        worker_mb=peak_mb[1],
+        early=memory[0],
+        late=memory[1],
+        peak=memory[2],
         gets=last.stats.gets / last.stats.deletes,
         server_ms=server.all_s / deleted * 1000,
         server_cores=server.all_s / watched_s,
         foreign_cores=max(last.busy_s - first.busy_s - ours_s, 0.0) / watched_s,
-        faults=tuple(_faults(conditions.messages, last.stats, handled)),
+        faults=tuple(_faults(messages, last.stats, handled)),
     )
 
 

@@ -10,7 +10,7 @@ import signal
 import sys
 
 from benchmarks.consumers import ALL
-from benchmarks.measure import Conditions, Result, run
+from benchmarks.measure import Case, Result, run
 from benchmarks.service import BenchmarkError, serving
 
 
@@ -19,8 +19,8 @@ def line(name: str, result: Result) -> str:
     disturbed = " (DISTURBED)" if result.disturbed else ""
     text = (
         f"{name}: {result.rate:,.0f} msg/s; CPU {result.host_ms:.3f} host"
-        f" + {result.worker_ms:.3f} worker ms/msg; peak {result.host_mb:.0f}"
-        f" + {result.worker_mb:.0f} MB; {result.gets:.3f} gets/msg;"
+        f" + {result.worker_ms:.3f} worker ms/msg; peak {result.peak.host_mb:.0f}"
+        f" + {result.peak.worker_mb:.0f} MB; {result.gets:.3f} gets/msg;"
         f" {result.messages:,} in {result.seconds:.2f} s;"
         f" server {result.server_cores:.2f} cores, others {result.foreign_cores:.2f}{disturbed}"
     )
@@ -37,12 +37,10 @@ def main() -> int:
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     consumer = ALL[options.consumer]
-    conditions = Conditions(
-        options.messages or consumer.messages, options.latency, options.batch_size
-    )
+    case = Case(consumer, options.latency, options.batch_size)
     try:
         with serving() as service:
-            result = run(consumer, service, conditions)
+            result = run(case, service, options.messages or consumer.messages)
     except BenchmarkError as error:
         print(f"{consumer.name}: {error}", file=sys.stderr)
         return 1
