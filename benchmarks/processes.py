@@ -17,6 +17,7 @@ from typing import IO
 
 TICKS_S = 1 / os.sysconf("SC_CLK_TCK")
 STOP_S = 20.0
+ORPHAN_S = 1.0
 LOOK_S = 0.02
 _USER, _SYSTEM, _CHILD_USER, _CHILD_SYSTEM = 11, 12, 13, 14
 
@@ -127,12 +128,26 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait(STOP_S)
     if process.stdout is not None:
         process.stdout.close()
-    until = time.monotonic() + STOP_S / 4
-    while any(_stat(pid) for pid in others) and time.monotonic() < until:
+    if not _gone(others):
+        for pid in others:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        _gone(others)
+
+
+def _gone(pids: Sequence[int]) -> bool:
+    """Wait a little until they have ended; says whether they have."""
+    until = time.monotonic() + ORPHAN_S
+    while any(map(alive, pids)):
+        if time.monotonic() > until:
+            return False
         time.sleep(LOOK_S)
-    for pid in others:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+    return True
+
+
+def alive(pid: int) -> bool:
+    """Whether it runs; one that nobody has waited for yet does not."""
+    return _stat(pid)[:1] not in ([], ["Z"], ["X"])
 
 
 def _stat(pid: int) -> list[str]:

@@ -68,11 +68,15 @@ def markdown(found: Measured) -> str:
 
 def write(found: Measured) -> None:
     """Put the figures into the page, and the chart beside it."""
-    page = PAGE.read_text()
+    PAGE.write_text(placed(PAGE.read_text(), found))
+    CHART.write_text(chart(found.consumers))
+
+
+def placed(page: str, found: Measured) -> str:
+    """A page with the figures in their place, and all else as it was."""
     before, _, rest = page.partition(BEGIN)
     after = rest.partition(END)[2]
-    PAGE.write_text(f"{before}{BEGIN}\n\n{markdown(found)}\n\n{END}{after}")
-    CHART.write_text(chart(found.consumers))
+    return f"{before}{BEGIN}\n\n{markdown(found)}\n\n{END}{after}"
 
 
 def chart(consumers: Sequence[Runs]) -> str:
