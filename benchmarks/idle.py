@@ -5,8 +5,6 @@ measures, it waits until the polls are as far apart as they get: in Development 
 minute, in Production for two and a half.
 """
 
-# ruff: noqa: T201 - it prints a table
-
 from __future__ import annotations
 
 import argparse

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import signal
+import ssl
+from typing import cast
 from urllib.parse import parse_qsl, unquote
 
 import uvloop
@@ -31,8 +34,8 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See `asyncio.Protocol`."""
-        assert isinstance(transport, asyncio.WriteTransport)
-        self._out = transport
+        # uvloop's transports are of this shape without being of this class.
+        self._out = cast("asyncio.WriteTransport", transport)
         self._store.stats["connections"] += 1
 
     def data_received(self, data: bytes) -> None:
@@ -78,25 +81,40 @@ def query_of(text: str) -> dict[str, str]:
     return {name: unquote(value) if "%" in value else value for name, _, value in pairs}
 
 
-async def serve(port: int) -> None:
-    """Serve until told to stop."""
+async def serve(port: int, certificate: str | None) -> None:
+    """Serve until told to stop; first tell the ports, the one with TLS second, 0 without."""
     loop = asyncio.get_running_loop()
     store = Store()
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
-    server = await loop.create_server(lambda: Connection(store, loop), "127.0.0.1", port)
+
+    def connection() -> Connection:
+        return Connection(store, loop)
+
+    servers = [await loop.create_server(connection, "127.0.0.1", port)]
+    if certificate is not None:
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(certificate)
+        servers.append(await loop.create_server(connection, "127.0.0.1", 0, ssl=tls))
+    ports = [server.sockets[0].getsockname()[1] for server in servers]
+    print("listening on ports", *(ports if certificate else [*ports, 0]), flush=True)
     try:
         await stopped.wait()
     finally:
-        server.close()
+        for server in servers:
+            server.close()
 
 
 def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--port", type=int, default=10101)
-    uvloop.run(serve(parser.parse_args().port))
+    parser.add_argument("--port", type=int, default=10101, help="0 takes a free one")
+    parser.add_argument("--certificate", help="a file with key and certificate; adds a TLS port")
+    options = parser.parse_args()
+    # A million messages are no cycles, and looking through them would show in every figure.
+    gc.disable()
+    uvloop.run(serve(options.port, options.certificate))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 `python -m benchmarks.startup [--runs 7]` prints a Markdown table of medians.
 """
 
-# ruff: noqa: S603, T201 - our own command; it prints a table
+# ruff: noqa: S603 - our own command; it prints a table
 
 from __future__ import annotations
 

@@ -10,10 +10,12 @@ import heapq
 import json
 import time
 from collections import Counter, deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from email.utils import formatdate
 
 Reply = bytes
+Now = Callable[[], float]
 
 NEVER = "Fri, 31 Dec 9999 23:59:59 GMT"
 WEEK_S = 604_800
@@ -57,11 +59,12 @@ class Message:
 class Queue:
     """One queue."""
 
-    def __init__(self) -> None:
+    def __init__(self, now: Now) -> None:
         self.visible: deque[Message] = deque()
         self.messages: dict[str, Message] = {}
         self._hidden: list[tuple[float, int, str, str]] = []
         self._numbers = 0
+        self._now = now
 
     def put(self, message: Message, visible_in_s: float = 0.0) -> None:
         """Add a message."""
@@ -75,12 +78,12 @@ class Queue:
         """Give it a new receipt, and let it be seen again after that time."""
         self._numbers += 1
         message.receipt = f"AgAAAAMAAAAAAAAA{self._numbers:012x}"
-        due = (time.monotonic() + for_s, self._numbers, message.id, message.receipt)
+        due = (self._now() + for_s, self._numbers, message.id, message.receipt)
         heapq.heappush(self._hidden, due)
 
     def due(self) -> None:
         """Let those be seen whose time has come."""
-        now = time.monotonic()
+        now = self._now()
         while self._hidden and self._hidden[0][0] <= now:
             _, _, message_id, receipt = heapq.heappop(self._hidden)
             message = self.messages.get(message_id)
@@ -91,32 +94,42 @@ class Queue:
 class Store:
     """All queues, and what was asked of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, now: Now = time.monotonic) -> None:
         self.queues: dict[str, Queue] = {}
         self.stats: Counter[str] = Counter()
         self.latency_s = 0.0
+        self.last_delete_at = 0.0
         self._second = 0
         self._date = ""
         self._ids = 0
+        self._now = now
 
     def control(self, verb: str, query: dict[str, str]) -> Reply:
-        """Fill, forget, slow down, tell."""
+        """Fill, forget, slow down, tell; times are those of `time.monotonic`."""
         if verb == "fill":
-            queue = self.queues.setdefault(query["queue"], Queue())
+            queue = self.queues.setdefault(query["queue"], Queue(self._now))
             for _ in range(int(query["n"])):
                 queue.put(self._message(query["text"]))
         elif verb == "reset":
             self.queues.clear()
             self.stats.clear()
+            self.latency_s = 0.0
+        elif verb == "recount":
+            self.stats.clear()
         elif verb == "latency":
             self.latency_s = float(query["ms"]) / 1000
-        left = sum(len(queue.messages) for queue in self.queues.values())
-        return reply(
-            "200 OK", "Content-Type: application/json\r\n", json.dumps({**self.stats, "left": left})
-        )
+        told = {
+            **self.stats,
+            "left": sum(len(queue.messages) for queue in self.queues.values()),
+            "last_delete_at": self.last_delete_at,
+        }
+        return reply("200 OK", "Content-Type: application/json\r\n", json.dumps(told))
 
-    def serve(self, method: str, parts: list[str], query: dict[str, str], body: bytes) -> Reply:
+    def serve(  # noqa: PLR0911  # one for each request there is
+        self, method: str, parts: list[str], query: dict[str, str], body: bytes
+    ) -> Reply:
         """Answer a request of the queue service's."""
+        self.stats["requests"] += 1
         match method, parts:
             case "DELETE", [name, "messages", message_id]:
                 return self._delete(name, message_id, query["popreceipt"])
@@ -128,7 +141,7 @@ class Store:
                 return self._update(name, message_id, query, body)
             case "PUT", [name]:
                 self.stats["create"] += 1
-                self.queues.setdefault(name, Queue())
+                self.queues.setdefault(name, Queue(self._now))
                 return CREATED
             case (("GET" | "HEAD"), [name]):
                 return self._properties(name)
@@ -149,6 +162,7 @@ class Store:
             return OTHER_RECEIPT
         del queue.messages[message_id]
         self.stats["delete"] += 1
+        self.last_delete_at = self._now()
         return DELETED
 
     def _get(self, name: str, query: dict[str, str]) -> Reply:
@@ -169,6 +183,7 @@ class Store:
             if message.id not in queue.messages:
                 continue
             message.dequeues += 1
+            self.stats["handed"] += 1
             self.stats["again"] += message.dequeues > 1
             queue.hide(message, hidden_s)
             found.append(_xml(message, until))
