@@ -145,18 +145,21 @@ class Runs:
         message_id, dequeue_count, inserted, expires, visible, receipt, _size = messages[0]
         message = Message(message_id, blob, dequeue_count, inserted, expires, visible, receipt)
         scope = Scope(plan.name, header["invocation"], message_id)
-        context = Context(
+        context = self._context_of(scope, plan, header) if plan.has_context else None
+
+        def notice(kind: str, text: str) -> None:
+            self._warn_once(scope, kind, text)
+
+        return _Run(number, plan, scope, Call(plan, message, context, self._describer, notice))
+
+    def _context_of(self, scope: Scope, plan: Plan, header: Mapping[str, Any]) -> Context:
+        return Context(
             scope=scope,
             function_directory=plan.directory,
             max_dequeue_count=header["max"],
             thread_local_storage=self._storage,
             retry=header.get("retry"),
         )
-
-        def notice(kind: str, text: str) -> None:
-            self._warn_once(scope, kind, text)
-
-        return _Run(number, plan, scope, Call(plan, message, context, self._describer, notice))
 
     def _warn_once(self, scope: Scope, kind: str, text: str) -> None:
         if (scope.function, kind) not in self._told:
