@@ -187,7 +187,16 @@ class Runs:
             token = SCOPE.set(run.scope)
             run.task = self._loop.create_task(self._awaited(run), name=run.scope.invocation_id)
             SCOPE.reset(token)
-            run.task.add_done_callback(functools.partial(self._see_answered, run))
+        # Behind their first steps and in the same turn of the loop, for that is what each of them
+        # has scheduled by being made. Many a run ends with its first step.
+        self._flush_due = True
+        self._loop.call_soon(self._after_first_steps, runs)
+
+    def _after_first_steps(self, runs: Sequence[_Run]) -> None:
+        for run in runs:
+            if run.call.started is None and run.task is not None:
+                run.task.add_done_callback(functools.partial(self._see_answered, run))
+        self._flush()
 
     def _see_answered(self, run: _Run, _task: object) -> None:
         """Answer a run whose task ended without: user code cancelled it before its first step."""
