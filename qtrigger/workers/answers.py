@@ -132,14 +132,19 @@ def ran(
     if len(ends) != len(invocation.messages):
         # A message without an outcome would never be settled.
         raise WireError(f"a result has {len(ends)} ends for {len(invocation.messages)} messages")
-    if len(ends) == 1 and "outputs" not in ends[0] and ends[0]["end"] == "ok":
-        return Ran(outcomes=(Succeeded(),), duration_s=duration_s)
     start = 0
     outcomes: list[Outcome] = []
     for end in ends:
         outcome, start = _outcome(end, blob, start)
         outcomes.append(outcome)
     return Ran(outcomes=tuple(outcomes), duration_s=duration_s)
+
+
+def succeeded(invocation: Invocation, duration_s: float) -> Ran:
+    """What a frame says of a run that succeeded and wrote nothing. Raises WireError as `ran`."""
+    if len(invocation.messages) != 1:
+        raise WireError(f"one end for {len(invocation.messages)} messages")
+    return Ran(outcomes=(Succeeded(),), duration_s=duration_s)
 
 
 def every(invocation: Invocation, outcome: Outcome, duration_s: float) -> Ran:

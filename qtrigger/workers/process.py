@@ -250,6 +250,9 @@ class PythonWorker:
         kind = header["t"]
         if kind == "result":
             self._underway.answer(header["id"], header["ends"], blob, header.get("took", 0.0))
+        elif kind == "succeeded":
+            for number, took_us in header["runs"]:
+                self._underway.succeed(number, took_us / 1e6)
         elif kind == "log":
             self._text.on_log(header)
         elif kind == "left":

@@ -145,18 +145,21 @@ class Runs:
         message_id, dequeue_count, inserted, expires, visible, receipt, _size = messages[0]
         message = Message(message_id, blob, dequeue_count, inserted, expires, visible, receipt)
         scope = Scope(plan.name, header["invocation"], message_id)
-        context = Context(
+        context = self._context_of(scope, plan, header) if plan.has_context else None
+
+        def notice(kind: str, text: str) -> None:
+            self._warn_once(scope, kind, text)
+
+        return _Run(number, plan, scope, Call(plan, message, context, self._describer, notice))
+
+    def _context_of(self, scope: Scope, plan: Plan, header: Mapping[str, Any]) -> Context:
+        return Context(
             scope=scope,
             function_directory=plan.directory,
             max_dequeue_count=header["max"],
             thread_local_storage=self._storage,
             retry=header.get("retry"),
         )
-
-        def notice(kind: str, text: str) -> None:
-            self._warn_once(scope, kind, text)
-
-        return _Run(number, plan, scope, Call(plan, message, context, self._describer, notice))
 
     def _warn_once(self, scope: Scope, kind: str, text: str) -> None:
         if (scope.function, kind) not in self._told:
@@ -184,7 +187,16 @@ class Runs:
             token = SCOPE.set(run.scope)
             run.task = self._loop.create_task(self._awaited(run), name=run.scope.invocation_id)
             SCOPE.reset(token)
-            run.task.add_done_callback(functools.partial(self._see_answered, run))
+        # Behind their first steps and in the same turn of the loop, for that is what each of them
+        # has scheduled by being made. Many a run ends with its first step.
+        self._flush_due = True
+        self._loop.call_soon(self._after_first_steps, runs)
+
+    def _after_first_steps(self, runs: Sequence[_Run]) -> None:
+        for run in runs:
+            if run.call.started is None and run.task is not None:
+                run.task.add_done_callback(functools.partial(self._see_answered, run))
+        self._flush()
 
     def _see_answered(self, run: _Run, _task: object) -> None:
         """Answer a run whose task ended without: user code cancelled it before its first step."""
@@ -226,6 +238,9 @@ class Runs:
         del self._open[run.id]
         started = run.call.started
         took = 0.0 if started is None else time.monotonic() - started
+        if end["end"] == "ok" and not end.get("outputs"):
+            self._channel.put_success(run.id, int(took * 1e6))
+            return
         header = {"t": "result", "id": run.id, "ends": [end], "took": took}
         try:
             self._channel.put(header, b"".join(blobs))

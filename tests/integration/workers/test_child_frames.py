@@ -31,6 +31,11 @@ PLAIN = """
     def main(msg: str):
         threading.Event().wait()
 """
+QUICK = """
+    async def main(msg: str):
+        if msg:
+            print(msg)
+"""
 
 RETRIED = """
     import json
@@ -47,13 +52,13 @@ RETRIED = """
 
 
 class Child:
-    """A process that has loaded the functions `waits`, `plain` and `retried`."""
+    """A process that has loaded the functions `waits`, `plain`, `quick` and `retried`."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
         self._parser = Parser()
-        self._came: list[tuple[Header, bytes]] = []
+        self.came: list[tuple[Header, bytes]] = []
 
     def send(self, *frames: tuple[dict[str, Any], bytes]) -> None:
         """All in one piece, so that they are read together."""
@@ -67,12 +72,12 @@ class Child:
         """As `receive`, with its blob."""
         async with asyncio.timeout(5):
             while True:
-                for header, blob in self._came:
+                for header, blob in self.came:
                     if header["t"] == kind:
                         return header, blob
                 data = await self._reader.read(65536)
                 assert data, "the process has ended"
-                self._came += self._parser.feed(data)
+                self.came += self._parser.feed(data)
 
 
 @pytest.fixture
@@ -80,6 +85,7 @@ async def child(tmp_path: Path) -> AsyncIterator[Child]:
     functions = [
         write_function(tmp_path, "waits", ASYNC),
         write_function(tmp_path, "plain", PLAIN),
+        write_function(tmp_path, "quick", QUICK),
         write_function(tmp_path, "retried", RETRIED, bindings=(TRIGGER, RETURN), outputs="exact"),
     ]
     process = Process(SystemClock(), lambda _stream, _line: None, lambda: None)
@@ -104,6 +110,22 @@ async def test_a_run_may_be_cancelled_before_its_first_step(child: Child) -> Non
     result = await child.receive("result")
 
     assert (result["id"], result["ends"]) == (1, [{"end": "cancelled"}])
+
+
+async def test_runs_that_succeed_together_are_answered_by_one_frame(child: Child) -> None:
+    child.send(*(answers.invoke_request(number, invocation("quick")) for number in (1, 2, 3)))
+
+    succeeded = await child.receive("succeeded")
+
+    assert sorted(number for number, _took_us in succeeded["runs"]) == [1, 2, 3]
+
+
+async def test_a_runs_lines_come_before_its_answer(child: Child) -> None:
+    child.send(answers.invoke_request(1, invocation("quick", "line")))
+
+    await child.receive("succeeded")
+
+    assert [header["t"] for header, _blob in child.came][-2:] == ["log", "succeeded"]
 
 
 async def test_a_plain_run_says_that_it_cannot_be_cancelled(child: Child) -> None:
