@@ -89,9 +89,8 @@ def loaded(header: Mapping[str, Any]) -> Loaded:
 
 
 def invoke_request(number: int, invocation: Invocation) -> tuple[dict[str, Any], bytes]:
-    """Header and blob that ask a worker process for a run."""
-    header = {
-        "t": "invoke",
+    """What asks a worker process for a run, and the bodies; see `invoke_header`."""
+    request = {
         "id": number,
         "function": invocation.function,
         "invocation": invocation.id,
@@ -110,7 +109,12 @@ def invoke_request(number: int, invocation: Invocation) -> tuple[dict[str, Any],
             for message in invocation.messages
         ],
     }
-    return header, b"".join([message.body for message in invocation.messages])
+    return request, b"".join([message.body for message in invocation.messages])
+
+
+def invoke_header(requests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The header of the frame that holds these requests; its blob is their bodies, in order."""
+    return {"t": "invoke", "runs": requests}
 
 
 def retry_part(invocation: Invocation) -> dict[str, Any] | None:

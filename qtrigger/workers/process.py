@@ -146,7 +146,7 @@ class PythonWorker:
         if not self._accepting:
             return answers.every(invocation, Interrupted(), 0.0)
         run = self._underway.begin(invocation)
-        self._child.send(*answers.invoke_request(run.number, invocation))
+        self._child.invoke(*answers.invoke_request(run.number, invocation))
         try:
             return await run.future
         except asyncio.CancelledError:
