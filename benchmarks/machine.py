@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+import time
 from pathlib import Path
 
 PACKAGES = (
@@ -43,6 +44,21 @@ def versions() -> str:
         except importlib.metadata.PackageNotFoundError:
             continue
     return ", ".join(found)
+
+
+def work_ms() -> float:
+    """How long a fixed piece of Python work takes, the best of five, in ms of CPU.
+
+    Machines that others share are not equally fast at all times; this shows by how much.
+    """
+    return min(_work_ms() for _ in range(5))
+
+
+def _work_ms() -> float:
+    began = time.process_time()
+    text = "".join(f"{number:x}" for number in range(100_000))
+    assert len(text.split("f")) > 1
+    return (time.process_time() - began) * 1000
 
 
 def _field(file: str, name: str) -> str:

@@ -20,6 +20,7 @@ from typing import IO
 from benchmarks.consumers import Consumer, Place, python_for
 from benchmarks.peers.handled import total
 from benchmarks.processes import Usage, below, busy_s, memory_mb, running, usage
+from benchmarks.results import Case, Memory, Result
 from benchmarks.service import ROOT, BenchmarkError, Service, Stats
 
 # 300 bytes as base64 are 400 characters.
@@ -31,58 +32,6 @@ START_S = 60.0
 STALLED_S = 30.0
 SEND_S = 300.0
 COUNT_S = 5.0
-FOREIGN_CORES = 0.15
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A consumer and what it is measured under."""
-
-    consumer: Consumer
-    latency_ms: float = 0.0
-    """How long each answer of the server waits."""
-    batch_size: int | None = None
-    """`batchSize` of host.json; None writes none, which means the default."""
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """Resident memory, MB: the processes that were started, and those that these started."""
-
-    host_mb: float
-    worker_mb: float
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What a run has shown. CPU is in ms a message, user and system."""
-
-    messages: int
-    seconds: float
-    rate: float
-    host_ms: float
-    worker_ms: float
-    early: Memory
-    """After a tenth of the messages."""
-    late: Memory
-    """After all of them."""
-    peak: Memory
-    """Each process at its highest."""
-    gets: float
-    server_ms: float
-    server_cores: float
-    foreign_cores: float
-    faults: tuple[str, ...]
-
-    @property
-    def cpu_ms(self) -> float:
-        """CPU of the whole tree."""
-        return self.host_ms + self.worker_ms
-
-    @property
-    def disturbed(self) -> bool:
-        """Whether other work ran beside it, so that it shows too little."""
-        return self.foreign_cores > FOREIGN_CORES
 
 
 @dataclass(frozen=True, slots=True)

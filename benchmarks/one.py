@@ -10,7 +10,8 @@ import signal
 import sys
 
 from benchmarks.consumers import ALL
-from benchmarks.measure import Case, Result, run
+from benchmarks.measure import run
+from benchmarks.results import Case, Result
 from benchmarks.service import BenchmarkError, serving
 
 
@@ -34,18 +35,23 @@ def main() -> int:
     parser.add_argument("--messages", type=int, help="default: enough for about five seconds")
     parser.add_argument("--latency", type=float, default=0.0, metavar="MS", help="of each request")
     parser.add_argument("--batch-size", type=int, metavar="N", help="batchSize of host.json")
+    parser.add_argument("--runs", type=int, default=1, metavar="N", help="one after another")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     consumer = ALL[options.consumer]
     case = Case(consumer, options.latency, options.batch_size)
+    messages = options.messages or consumer.messages
+    faulty = False
     try:
         with serving() as service:
-            result = run(case, service, options.messages or consumer.messages)
+            for _ in range(options.runs):
+                result = run(case, service, messages)
+                print(line(consumer.name, result), flush=True)
+                faulty = faulty or bool(result.faults)
     except BenchmarkError as error:
         print(f"{consumer.name}: {error}", file=sys.stderr)
         return 1
-    print(line(consumer.name, result))
-    return 1 if result.faults else 0
+    return 1 if faulty else 0
 
 
 if __name__ == "__main__":

@@ -85,7 +85,7 @@ def memory_mb(pids: Iterable[int], *, peak: bool) -> float:
     total = 0
     for pid in pids:
         with contextlib.suppress(OSError):
-            for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            for line in Path(f"/proc/{pid}/status").read_text(errors="replace").splitlines():
                 if line.startswith(name):
                     total += int(line.split()[1])
     return total / 1024
@@ -153,7 +153,7 @@ def alive(pid: int) -> bool:
 def _stat(pid: int) -> list[str]:
     """The fields after the name, which may hold blanks; none when it is gone."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
     except OSError:
         return []
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from benchmarks import machine
 from benchmarks.chart import Bar, svg
 from benchmarks.limit import Limit
-from benchmarks.measure import FOREIGN_CORES
+from benchmarks.results import FOREIGN_CORES
 from benchmarks.rounds import Runs
 from benchmarks.service import ROOT
 from benchmarks.targets import BATCH, find, targets
@@ -48,6 +48,8 @@ class Measured:
     latencies: Sequence[Runs]
     large: Sequence[Runs]
     limit: Limit
+    work_ms: Sequence[float] = ()
+    """How long a fixed piece of work took, at several times during all this."""
 
 
 def markdown(found: Measured) -> str:
@@ -57,6 +59,7 @@ def markdown(found: Measured) -> str:
         f"Measured on {when} by `{found.command}`; medians of {found.rounds} rounds.",
         f"{machine.described()}.",
         f"{machine.versions()}.",
+        _speed(found.work_ms),
         _section("Side by side", _consumers(found.consumers)),
         _section("Targets", _targets([*found.consumers, *found.latencies])),
         _section("When requests take time", _latencies(found.latencies)),
@@ -98,6 +101,15 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A Markdown table, numbers to the right."""
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _speed(work_ms: Sequence[float]) -> str:
+    if not work_ms:
+        return ""
+    return (
+        f"A fixed piece of Python work took {min(work_ms):.0f} to {max(work_ms):.0f} ms in the"
+        " meantime: so much faster or slower was the machine itself."
+    )
 
 
 def _section(title: str, text: str) -> str:

@@ -9,13 +9,15 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from benchmarks.measure import Case, Result, run
+from benchmarks.measure import run
+from benchmarks.results import Case, Result
 from benchmarks.service import BenchmarkError, Service
 
 SHORTEST_S = 3.0
 LONGEST_S = 8.0
 WANTED_S = 5.0
-TRIAL_MESSAGES = 1_000
+SMALLEST = 500
+TRIAL_MESSAGES = 500
 
 Tell = Callable[[Case, Result | str], None]
 """Told of each run, or why there is no figure of it."""
@@ -100,11 +102,15 @@ def next_size(messages: int, seconds: float) -> int:
     """How many messages the next run gets after one that took so long."""
     if SHORTEST_S <= seconds <= LONGEST_S:
         return messages
-    return max(round(messages / seconds * WANTED_S / 100) * 100, 500)
+    return _long_enough(messages / seconds)
+
+
+def _long_enough(rate: float) -> int:
+    return max(round(rate * WANTED_S / 100) * 100, SMALLEST)
 
 
 def _first_size(case: Case, service: Service) -> int:
     """What is known to last long enough at full speed; else what a short trial tells."""
-    if not case.latency_ms and case.batch_size is None:
+    if not case.latency_ms:
         return case.consumer.messages
-    return next_size(TRIAL_MESSAGES, min(run(case, service, TRIAL_MESSAGES).seconds, WANTED_S / 2))
+    return _long_enough(run(case, service, TRIAL_MESSAGES).rate)

@@ -11,10 +11,10 @@ import signal
 import sys
 import time
 
-from benchmarks import limit, report, rounds
+from benchmarks import limit, machine, report, rounds
 from benchmarks.consumers import ALL
-from benchmarks.measure import Case, Result
 from benchmarks.one import line
+from benchmarks.results import Case, Result
 from benchmarks.rounds import Runs
 from benchmarks.service import ROOT, Service, serving
 from benchmarks.targets import BATCH
@@ -34,16 +34,25 @@ def main() -> int:
     whole = not options.only
     began = time.monotonic()
     with serving() as service:
-        found = report.Measured(
-            command=f"make bench ROUNDS={options.rounds}",
-            rounds=options.rounds,
-            limit=limit.measure(service),
-            consumers=rounds.measure(
-                [Case(ALL[name]) for name in names], service, options.rounds, _tell
-            ),
-            latencies=_latencies(service, options.rounds) if whole else [],
-            large=_large(service, options.large) if whole else [],
+        work_ms = [machine.work_ms()]
+        bare = limit.measure(service)
+        consumers = rounds.measure(
+            [Case(ALL[name]) for name in names], service, options.rounds, _tell
         )
+        work_ms.append(machine.work_ms())
+        latencies = _latencies(service, options.rounds) if whole else []
+        work_ms.append(machine.work_ms())
+        large = _large(service, options.large) if whole else []
+        work_ms.append(machine.work_ms())
+    found = report.Measured(
+        command=f"make bench ROUNDS={options.rounds}",
+        rounds=options.rounds,
+        consumers=consumers,
+        latencies=latencies,
+        large=large,
+        limit=bare,
+        work_ms=work_ms,
+    )
     print(f"\n{report.markdown(found)}\n\n{(time.monotonic() - began) / 60:.1f} minutes in all")
     if whole:
         report.write(found)

@@ -7,7 +7,8 @@ import dataclasses
 import pytest
 
 from benchmarks.consumers import ALL
-from benchmarks.measure import Case, run
+from benchmarks.measure import run
+from benchmarks.results import Case
 from benchmarks.service import BenchmarkError, serving
 
 

@@ -14,9 +14,9 @@ from benchmarks import report
 from benchmarks.chart import BARS, Bar, svg
 from benchmarks.consumers import ALL
 from benchmarks.limit import Limit
-from benchmarks.measure import Case, Memory, Result
 from benchmarks.peers.handled import Handled, total
 from benchmarks.processes import alive, below, running, usage
+from benchmarks.results import Case, Memory, Result
 from benchmarks.rounds import Runs, next_size
 from benchmarks.targets import targets
 
