@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -17,6 +16,7 @@ from functools import partial
 from qtrigger.clock import Clock
 from qtrigger.errors import QueueError
 from qtrigger.events import EventSink, InvocationStarted
+from qtrigger.ids import new_id
 from qtrigger.intake import trigger_message, undecodable_text
 from qtrigger.invocation import (
     Interrupted,
@@ -130,7 +130,7 @@ class MessageLifecycle:
             await self._refuse(lease, policy, "undecodable", detail)
             return
         invocation = Invocation(
-            id=str(uuid.uuid4()),
+            id=new_id(),
             function=self._function.name,
             messages=(received,),
             max_dequeue_count=policy.max_dequeue_count,

@@ -89,9 +89,8 @@ def loaded(header: Mapping[str, Any]) -> Loaded:
 
 
 def invoke_request(number: int, invocation: Invocation) -> tuple[dict[str, Any], bytes]:
-    """Header and blob that ask a worker process for a run."""
-    header = {
-        "t": "invoke",
+    """What asks a worker process for a run, and the bodies; see `invoke_header`."""
+    request = {
         "id": number,
         "function": invocation.function,
         "invocation": invocation.id,
@@ -110,7 +109,12 @@ def invoke_request(number: int, invocation: Invocation) -> tuple[dict[str, Any],
             for message in invocation.messages
         ],
     }
-    return header, b"".join([message.body for message in invocation.messages])
+    return request, b"".join([message.body for message in invocation.messages])
+
+
+def invoke_header(requests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The header of the frame that holds these requests; its blob is their bodies, in order."""
+    return {"t": "invoke", "runs": requests}
 
 
 def retry_part(invocation: Invocation) -> dict[str, Any] | None:
@@ -132,14 +136,19 @@ def ran(
     if len(ends) != len(invocation.messages):
         # A message without an outcome would never be settled.
         raise WireError(f"a result has {len(ends)} ends for {len(invocation.messages)} messages")
-    if len(ends) == 1 and "outputs" not in ends[0] and ends[0]["end"] == "ok":
-        return Ran(outcomes=(Succeeded(),), duration_s=duration_s)
     start = 0
     outcomes: list[Outcome] = []
     for end in ends:
         outcome, start = _outcome(end, blob, start)
         outcomes.append(outcome)
     return Ran(outcomes=tuple(outcomes), duration_s=duration_s)
+
+
+def succeeded(invocation: Invocation, duration_s: float) -> Ran:
+    """What a frame says of a run that succeeded and wrote nothing. Raises WireError as `ran`."""
+    if len(invocation.messages) != 1:
+        raise WireError(f"one end for {len(invocation.messages)} messages")
+    return Ran(outcomes=(Succeeded(),), duration_s=duration_s)
 
 
 def every(invocation: Invocation, outcome: Outcome, duration_s: float) -> Ran:

@@ -78,6 +78,11 @@ class Attached:
         if self._link is not None:
             self._link.send(header, blob)
 
+    def invoke(self, request: Mapping[str, Any], bodies: bytes) -> None:
+        """Send a request for a run; without effect when nobody is there."""
+        if self._link is not None:
+            self._link.invoke(request, bodies)
+
     async def wait_over(self) -> None:
         """Wait until no frame will come any more; its process may have to be ended then."""
         assert self._process is not None

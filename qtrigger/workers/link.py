@@ -1,7 +1,7 @@
 """The host's end of the socket to a worker process.
 
 Owns frames in and frames out on the host's event loop: writes are joined once per turn of the
-loop. It does not know what the frames mean.
+loop, and so are requests for runs. It does not know what other frames mean.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+from qtrigger.workers import answers
 from qtrigger.workers.python.wire import Header, Parser, WireError, encode
 
 
@@ -27,6 +28,9 @@ class Link(asyncio.Protocol):
         self._on_closed = on_closed
         self._parser = Parser()
         self._unsent: list[bytes] = []
+        self._requests: list[Mapping[str, Any]] = []
+        self._bodies: list[bytes] = []
+        self._flush_due = False
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._broke = ""
@@ -53,9 +57,15 @@ class Link(asyncio.Protocol):
 
     def send(self, header: Mapping[str, Any], blob: bytes = b"") -> None:
         """Send a frame; without effect when the connection is gone."""
-        if not self._unsent:
-            self._loop.call_soon(self._flush)
+        self._join_requests()  # it may be about one of them
         self._unsent.append(encode(header, blob))
+        self._flush_soon()
+
+    def invoke(self, request: Mapping[str, Any], bodies: bytes) -> None:
+        """Send a request for a run, in one frame with others; see `answers.invoke_request`."""
+        self._requests.append(request)
+        self._bodies.append(bodies)
+        self._flush_soon()
 
     def close(self) -> None:
         """Close at once; without effect when it is closed."""
@@ -66,7 +76,26 @@ class Link(asyncio.Protocol):
         self._broke = f"it broke the protocol: {what}"
         self.close()
 
+    def _join_requests(self) -> None:
+        if not self._requests:
+            return
+        requests, self._requests = self._requests, []
+        bodies, self._bodies = self._bodies, []
+        try:
+            frames = [encode(answers.invoke_header(requests), b"".join(bodies))]
+        except WireError:  # together they are too large for a frame, which none is alone
+            alone = zip(requests, bodies, strict=True)
+            frames = [encode(answers.invoke_header([each]), body) for each, body in alone]
+        self._unsent += frames
+
+    def _flush_soon(self) -> None:
+        if not self._flush_due:
+            self._flush_due = True
+            self._loop.call_soon(self._flush)
+
     def _flush(self) -> None:
+        self._flush_due = False
+        self._join_requests()
         data, self._unsent = self._unsent, []
         if self._transport is not None:
             self._transport.write(b"".join(data))

@@ -146,7 +146,7 @@ class PythonWorker:
         if not self._accepting:
             return answers.every(invocation, Interrupted(), 0.0)
         run = self._underway.begin(invocation)
-        self._child.send(*answers.invoke_request(run.number, invocation))
+        self._child.invoke(*answers.invoke_request(run.number, invocation))
         try:
             return await run.future
         except asyncio.CancelledError:
@@ -250,6 +250,9 @@ class PythonWorker:
         kind = header["t"]
         if kind == "result":
             self._underway.answer(header["id"], header["ends"], blob, header.get("took", 0.0))
+        elif kind == "succeeded":
+            for number, took_us in header["runs"]:
+                self._underway.succeed(number, took_us / 1e6)
         elif kind == "log":
             self._text.on_log(header)
         elif kind == "left":

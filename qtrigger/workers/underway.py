@@ -7,7 +7,7 @@ is over its time, and when a run cannot be ended but by ending the process.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import count
 from typing import Any
@@ -80,15 +80,20 @@ class Underway:
             run.timer = self._clock.call_later(invocation.timeout_s, partial(self._over, run))
         return run
 
-    def answer(self, number: int, ends: list[dict[str, Any]], blob: bytes, took_s: float) -> None:
+    def answer(
+        self, number: int, ends: Sequence[Mapping[str, Any]], blob: bytes, took_s: float
+    ) -> None:
         """The process has answered. Raises what `answers.ran` does for nonsense."""
         run = self._open[number]
         ran = answers.ran(run.invocation, ends, blob, took_s)
         if run.asked and Interrupted() in ran.outcomes:
             ran = answers.every(run.invocation, self._late_end(run), took_s)
-        self.completed += 1
-        self._close(run)
-        _resolve(run, ran)
+        self._answer(run, ran)
+
+    def succeed(self, number: int, took_s: float) -> None:
+        """The process has answered that it went well and wrote nothing. Raises as `answer` does."""
+        run = self._open[number]
+        self._answer(run, answers.succeeded(run.invocation, took_s))
 
     def left(self, number: int, left_s: float) -> None:
         """The process says that this run has time left: it had to wait before it began."""
@@ -177,6 +182,11 @@ class Underway:
 
     def _is_cancelled(self) -> bool:
         return all(run.given_up or run.uncancelled for run in self._open.values())
+
+    def _answer(self, run: Open, ran: Ran) -> None:
+        self.completed += 1
+        self._close(run)
+        _resolve(run, ran)
 
     def _over(self, run: Open) -> None:
         assert run.invocation.timeout_s is not None

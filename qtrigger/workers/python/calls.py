@@ -14,7 +14,7 @@ from typing import Any
 from .annotations import QUEUE
 from .context import Context, Out
 from .failures import Describer
-from .message import Message, queue_message
+from .message import Message, queue_message, queue_message_class
 from .outputs import Item, OutputError, items_of
 from .signature import RETURN, Plan
 from .wishes import WishRefused, wish_of
@@ -26,11 +26,17 @@ Notice = Callable[[str, str], None]
 class Call:
     """A run under way; `plain` or `awaited` runs it to its end.
 
-    An end is what goes over the wire: a header and the blobs of its output items.
+    An end is what goes over the wire: a header and the blobs of its output items. `context` may be
+    None for a function that takes none.
     """
 
     def __init__(
-        self, plan: Plan, message: Message, context: Context, describer: Describer, notice: Notice
+        self,
+        plan: Plan,
+        message: Message,
+        context: Context | None,
+        describer: Describer,
+        notice: Notice,
     ) -> None:
         self._plan = plan
         self._message = message
@@ -74,10 +80,13 @@ class Call:
             return self._plan.read(message.body)
         if self._plan.takes == "bytes":
             return message.body
-        return message.text if self._plan.takes == "str" else queue_message(message)
+        if self._plan.takes == "str":
+            return message.text
+        return queue_message(message, self._plan.message_class or queue_message_class())
 
     def _finish(self, returned: Any) -> tuple[dict[str, Any], list[bytes]]:
-        self._check_returned(returned)
+        if returned is not None:
+            self._check_returned(returned)
         written = [(name, out.get(), self._plan.outs[name]) for name, out in self._outs.items()]
         if self._plan.returns:
             written.append((RETURN, returned, QUEUE))
@@ -95,8 +104,6 @@ class Call:
         return {"end": "ok", "outputs": outputs}, blobs
 
     def _check_returned(self, returned: Any) -> None:
-        if returned is None:
-            return
         if inspect.iscoroutine(returned):
             returned.close()
             raise OutputError(

@@ -3,7 +3,8 @@
 Owns both directions: a thread reads frames, whoever has something to say writes as much as the
 socket takes at once, and a second thread writes the rest. The threads keep working while user
 code blocks the event loop, so that the end of the host, a time-out question and other functions'
-results never wait for it. It does not know what the frames mean.
+results never wait for it. Of what the frames mean it knows one thing: that runs which have
+succeeded, with nothing to write, go as one frame.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class Channel:
         self._socket = connection
         self._changed = threading.Condition()
         self._unsent: list[bytes] = []
+        self._successes: list[tuple[int, int]] = []
         self._size = 0  # bytes not yet taken by the socket, those being written included
         self._writing = False
         self._open = True
@@ -56,6 +58,11 @@ class Channel:
                 self._unsent.append(frame)
                 self._size += len(frame)
 
+    def put_success(self, number: int, took_us: int) -> None:
+        """Take a run that has succeeded, after so many microseconds, for the next `flush`."""
+        with self._changed:
+            self._successes.append((number, took_us))
+
     def send(self, header: Mapping[str, Any], blob: bytes = b"") -> None:
         """`put` and `flush`."""
         self.put(header, blob)
@@ -71,7 +78,7 @@ class Channel:
     def flush(self) -> None:
         """Write what the socket takes now; the writing thread gets the rest."""
         with self._changed:
-            if self._writing or not self._unsent:
+            if self._writing or not (self._unsent or self._successes):
                 return
             data = self._take()
             try:
@@ -91,18 +98,26 @@ class Channel:
         """Wait until all is written, at most `timeout_s` seconds; says whether it is."""
         self.flush()
         with self._changed:
-            return self._changed.wait_for(lambda: not self._size or not self._open, timeout_s)
+            return self._changed.wait_for(lambda: self._is_drained() or not self._open, timeout_s)
 
     def abandon(self) -> None:
         """Let go of the socket in a forked process: two writers would garble the frames."""
         self._open = False
         self._changed = threading.Condition()
-        self._unsent = []
+        self._unsent, self._successes = [], []
         self._socket.close()
 
+    def _is_drained(self) -> bool:
+        return not (self._size or self._successes)
+
     def _take(self) -> bytes:
-        # Swapped before joining: a destructor that prints may add to the list in between.
+        # Swapped before joining: a destructor that prints may add to the lists in between.
         taken, self._unsent = self._unsent, []
+        successes, self._successes = self._successes, []
+        if successes:  # behind the lines of these runs
+            frame = encode({"t": "succeeded", "runs": successes})
+            self._size += len(frame)
+            taken.append(frame)
         return b"".join(taken)
 
     def _write(self) -> None:

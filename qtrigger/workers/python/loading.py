@@ -10,6 +10,7 @@ import asyncio
 import contextvars
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ class Loading:
                 mode=function["outputs"],
             )
             if made.takes == "message":
-                queue_message_class()
+                made = replace(made, message_class=queue_message_class())
         except BaseException as error:  # noqa: BLE001 - a module may raise anything, sys.exit too
             return self._failure(function, code, error)
         return made

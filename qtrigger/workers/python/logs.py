@@ -171,6 +171,8 @@ class LineWriter(io.TextIOBase):
 
     def finish(self, scope: Scope) -> None:
         """Send what a run printed without a line end."""
+        if not self._partial:
+            return
         with self._lock:
             rest = self._partial.pop(scope.invocation_id, "")
         if rest:

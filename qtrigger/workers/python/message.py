@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from typing import Any
+from typing import Any, NamedTuple
 
 # Times go over the wire as whole numbers: exact up to the year 9999, and read only when asked for.
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)  # noqa: UP017 - Python 3.9 has no UTC
@@ -24,8 +24,7 @@ class InputError(Exception):
     """A message's body is not what the function takes. The text never holds the body itself."""
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(NamedTuple):
     """The message as it came over the wire; times are as `microseconds` has them."""
 
     id: str
@@ -102,9 +101,9 @@ def queue_message_class() -> Any:
     return QueueMessage
 
 
-def queue_message(message: Message) -> Any:
-    """The object for a parameter that takes the message. Raises ImportError."""
-    return queue_message_class()(
+def queue_message(message: Message, made_by: Callable[..., Any]) -> Any:
+    """The object for a parameter that takes the message, of that class."""
+    return made_by(
         id=message.id,
         body=message.body,
         dequeue_count=message.dequeue_count,

@@ -18,29 +18,16 @@ from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 from typing import Any
 
-from .calls import Call
 from .channel import Channel
-from .context import NOWHERE, SCOPE, Context, Scope
+from .context import NOWHERE, SCOPE, Scope
 from .failures import Describer
 from .logs import Logs
 from .loopwatch import BLOCKED_AFTER_S, LoopWatch
-from .message import Message
+from .requests import Requests, Run
 from .signature import Plan
 from .wire import Frame, WireError
 
 LOGGER = "qtrigger.worker"
-
-
-class _Run:
-    __slots__ = ("call", "cancelled", "id", "plan", "scope", "task")
-
-    def __init__(self, number: int, plan: Plan, scope: Scope, call: Call) -> None:
-        self.id = number
-        self.plan = plan
-        self.scope = scope
-        self.call = call
-        self.cancelled = False
-        self.task: asyncio.Task[None] | None = None
 
 
 class Runs:
@@ -57,7 +44,13 @@ class Runs:
         storage: threading.local,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
-        self._plans = plans
+        self._requests = Requests(
+            plans,
+            describer=describer,
+            storage=storage,
+            warn=self._warn_once,
+            refuse=self._refuse,
+        )
         self._describer = describer
         self._channel = channel
         self._logs = logs
@@ -68,7 +61,7 @@ class Runs:
         # How many runs of a plain function the threads take, where that is less than may come.
         few = count < threads
         self.at_once = {plan.name: count for plan in plans.values() if few and not plan.is_async}
-        self._open: dict[int, _Run] = {}
+        self._open: dict[int, Run] = {}
         # What modules set in context variables while they were imported is seen by every run.
         self._context = contextvars.copy_context()
         self._told: set[tuple[str, str]] = set()
@@ -76,12 +69,9 @@ class Runs:
         self._watch = LoopWatch(loop, is_busy=lambda: bool(self._open), tell=self._tell_blocked)
 
     def begin(self, frames: Sequence[Frame]) -> None:
-        """Start a run for each invoke frame. In the reading thread."""
-        awaited: list[_Run] = []
-        for header, blob in frames:
-            run = self._run(header, blob)
-            if run is None:
-                continue
+        """Start the runs that invoke frames ask for. In the reading thread."""
+        awaited: list[Run] = []
+        for run in self._requests.runs(frames):
             self._open[run.id] = run
             self._logs.begin(run.scope)
             if run.plan.is_async:
@@ -120,7 +110,7 @@ class Runs:
         else:
             self._channel.send({"t": "uncancelled", "id": number})
 
-    def _cancel(self, run: _Run) -> None:
+    def _cancel(self, run: Run) -> None:
         if run.task is None or run.task.done():
             return
         if run.call.started is None:
@@ -130,33 +120,8 @@ class Runs:
         run.cancelled = True
         run.task.cancel()
 
-    def _run(self, header: Mapping[str, Any], blob: bytes) -> _Run | None:
-        number, plan = header["id"], self._plans.get(header["function"])
-        messages = header["messages"]
-        if plan is None or len(messages) != 1:
-            text = "is not loaded here" if plan is None else "takes one message at a time"
-            failed = {
-                "end": "failed",
-                "type": "WorkerError",
-                "message": f"{header['function']} {text}",
-            }
-            self._channel.send({"t": "result", "id": number, "ends": [failed] * len(messages)})
-            return None
-        message_id, dequeue_count, inserted, expires, visible, receipt, _size = messages[0]
-        message = Message(message_id, blob, dequeue_count, inserted, expires, visible, receipt)
-        scope = Scope(plan.name, header["invocation"], message_id)
-        context = Context(
-            scope=scope,
-            function_directory=plan.directory,
-            max_dequeue_count=header["max"],
-            thread_local_storage=self._storage,
-            retry=header.get("retry"),
-        )
-
-        def notice(kind: str, text: str) -> None:
-            self._warn_once(scope, kind, text)
-
-        return _Run(number, plan, scope, Call(plan, message, context, self._describer, notice))
+    def _refuse(self, number: int, ends: list[dict[str, Any]]) -> None:
+        self._channel.send({"t": "result", "id": number, "ends": ends})
 
     def _warn_once(self, scope: Scope, kind: str, text: str) -> None:
         if (scope.function, kind) not in self._told:
@@ -179,14 +144,23 @@ class Runs:
 
         return tell_end
 
-    def _start_tasks(self, runs: Sequence[_Run]) -> None:
+    def _start_tasks(self, runs: Sequence[Run]) -> None:
         for run in runs:
             token = SCOPE.set(run.scope)
             run.task = self._loop.create_task(self._awaited(run), name=run.scope.invocation_id)
             SCOPE.reset(token)
-            run.task.add_done_callback(functools.partial(self._see_answered, run))
+        # Behind their first steps and in the same turn of the loop, for that is what each of them
+        # has scheduled by being made. Many a run ends with its first step.
+        self._flush_due = True
+        self._loop.call_soon(self._after_first_steps, runs)
 
-    def _see_answered(self, run: _Run, _task: object) -> None:
+    def _after_first_steps(self, runs: Sequence[Run]) -> None:
+        for run in runs:
+            if run.call.started is None and run.task is not None:
+                run.task.add_done_callback(functools.partial(self._see_answered, run))
+        self._flush()
+
+    def _see_answered(self, run: Run, _task: object) -> None:
         """Answer a run whose task ended without: user code cancelled it before its first step."""
         if run.id not in self._open:
             return
@@ -196,7 +170,7 @@ class Runs:
         self._answer(run, {"end": "cancelled"} if run.cancelled else failed, [])
         self._channel.flush()
 
-    async def _awaited(self, run: _Run) -> None:
+    async def _awaited(self, run: Run) -> None:
         self._storage.invocation_id = run.scope.invocation_id
         end, blobs = await run.call.awaited()
         if run.cancelled:
@@ -213,7 +187,7 @@ class Runs:
         self._flush_due = False
         self._channel.flush()
 
-    def _in_thread(self, run: _Run) -> None:
+    def _in_thread(self, run: Run) -> None:
         SCOPE.set(run.scope)
         self._storage.invocation_id = run.scope.invocation_id
         end, blobs = run.call.plain()
@@ -222,10 +196,13 @@ class Runs:
         self._storage.invocation_id = None
         self._channel.flush()
 
-    def _answer(self, run: _Run, end: dict[str, Any], blobs: Sequence[bytes]) -> None:
+    def _answer(self, run: Run, end: dict[str, Any], blobs: Sequence[bytes]) -> None:
         del self._open[run.id]
         started = run.call.started
         took = 0.0 if started is None else time.monotonic() - started
+        if end["end"] == "ok" and not end.get("outputs"):
+            self._channel.put_success(run.id, int(took * 1e6))
+            return
         header = {"t": "result", "id": run.id, "ends": [end], "took": took}
         try:
             self._channel.put(header, b"".join(blobs))

@@ -26,7 +26,8 @@ class Plan:
 
     `trigger` is the parameter for the message, `takes` what it gets: `message`, `str`, `bytes` or
     `json`, which `read` makes from the body; `properties` are the parameters named after what is
-    known of the message. `outs` maps output parameters to their converter; `returns` says whether
+    known of the message, and `message_class` makes what `message` takes, None where nobody has
+    imported it yet. `outs` maps output parameters to their converter; `returns` says whether
     there is a `$return` binding; `mode` is `azure` or `exact`.
     """
 
@@ -42,6 +43,7 @@ class Plan:
     is_async: bool
     read: BodyReader | None = None
     properties: Mapping[str, Property] = field(default_factory=dict)
+    message_class: Callable[..., Any] | None = None
 
 
 def plan(

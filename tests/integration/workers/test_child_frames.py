@@ -31,6 +31,16 @@ PLAIN = """
     def main(msg: str):
         threading.Event().wait()
 """
+QUICK = """
+    async def main(msg: str):
+        if msg:
+            print(msg)
+"""
+
+ECHO = """
+    def main(msg: str) -> str:
+        return msg
+"""
 
 RETRIED = """
     import json
@@ -47,13 +57,13 @@ RETRIED = """
 
 
 class Child:
-    """A process that has loaded the functions `waits`, `plain` and `retried`."""
+    """A process that has loaded the functions `waits`, `plain`, `quick`, `echo` and `retried`."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
         self._parser = Parser()
-        self._came: list[tuple[Header, bytes]] = []
+        self.came: list[tuple[Header, bytes]] = []
 
     def send(self, *frames: tuple[dict[str, Any], bytes]) -> None:
         """All in one piece, so that they are read together."""
@@ -67,12 +77,26 @@ class Child:
         """As `receive`, with its blob."""
         async with asyncio.timeout(5):
             while True:
-                for header, blob in self._came:
+                for header, blob in self.came:
                     if header["t"] == kind:
                         return header, blob
-                data = await self._reader.read(65536)
-                assert data, "the process has ended"
-                self._came += self._parser.feed(data)
+                await self.read()
+
+    async def read(self) -> None:
+        """Take what comes next."""
+        data = await self._reader.read(65536)
+        assert data, "the process has ended"
+        self.came += self._parser.feed(data)
+
+    def results(self) -> dict[int, bytes]:
+        """What runs have written, by their numbers; nothing for one that was refused."""
+        return {header["id"]: blob for header, blob in self.came if header["t"] == "result"}
+
+
+def invoke(number: int, function: str, body: str = "") -> tuple[dict[str, Any], bytes]:
+    """A frame that asks for one run."""
+    request, blob = answers.invoke_request(number, invocation(function, body))
+    return answers.invoke_header([request]), blob
 
 
 @pytest.fixture
@@ -80,6 +104,8 @@ async def child(tmp_path: Path) -> AsyncIterator[Child]:
     functions = [
         write_function(tmp_path, "waits", ASYNC),
         write_function(tmp_path, "plain", PLAIN),
+        write_function(tmp_path, "quick", QUICK),
+        write_function(tmp_path, "echo", ECHO, bindings=(TRIGGER, RETURN)),
         write_function(tmp_path, "retried", RETRIED, bindings=(TRIGGER, RETURN), outputs="exact"),
     ]
     process = Process(SystemClock(), lambda _stream, _line: None, lambda: None)
@@ -97,7 +123,7 @@ async def child(tmp_path: Path) -> AsyncIterator[Child]:
 
 async def test_a_run_may_be_cancelled_before_its_first_step(child: Child) -> None:
     child.send(
-        answers.invoke_request(1, invocation("waits")),
+        invoke(1, "waits"),
         ({"t": "cancel", "id": 1}, b""),
     )
 
@@ -106,9 +132,40 @@ async def test_a_run_may_be_cancelled_before_its_first_step(child: Child) -> Non
     assert (result["id"], result["ends"]) == (1, [{"end": "cancelled"}])
 
 
+async def test_runs_that_succeed_together_are_answered_by_one_frame(child: Child) -> None:
+    child.send(*(invoke(number, "quick") for number in (1, 2, 3)))
+
+    succeeded = await child.receive("succeeded")
+
+    assert sorted(number for number, _took_us in succeeded["runs"]) == [1, 2, 3]
+
+
+async def test_one_frame_may_ask_for_many_runs_each_with_its_own_body(child: Child) -> None:
+    asked = [
+        answers.invoke_request(number, invocation(function, body))
+        for number, function, body in ((1, "echo", "one"), (2, "nobody", "?"), (3, "echo", "three"))
+    ]
+    header = answers.invoke_header([request for request, _body in asked])
+
+    child.send((header, b"".join(body for _request, body in asked)))
+    async with asyncio.timeout(5):
+        while len(child.results()) < 3:
+            await child.read()
+
+    assert child.results() == {1: b"one", 2: b"", 3: b"three"}
+
+
+async def test_a_runs_lines_come_before_its_answer(child: Child) -> None:
+    child.send(invoke(1, "quick", "line"))
+
+    await child.receive("succeeded")
+
+    assert [header["t"] for header, _blob in child.came][-2:] == ["log", "succeeded"]
+
+
 async def test_a_plain_run_says_that_it_cannot_be_cancelled(child: Child) -> None:
     child.send(
-        answers.invoke_request(1, invocation("plain")),
+        invoke(1, "plain"),
         ({"t": "cancel", "id": 1}, b""),
     )
 
@@ -138,8 +195,8 @@ async def test_a_plain_run_says_that_it_cannot_be_cancelled(child: Child) -> Non
 async def test_a_run_sees_the_retry_policys_count_and_what_the_try_before_ended_with(
     child: Child, retry: dict[str, Any] | None, seen: list[Any]
 ) -> None:
-    header, blob = answers.invoke_request(1, invocation("retried"))
-    child.send(({**header, "retry": retry} if retry else header, blob))
+    request, body = answers.invoke_request(1, invocation("retried"))
+    child.send((answers.invoke_header([{**request, "retry": retry}]), body))
 
     _, text = await child.received("result")
 

@@ -157,6 +157,16 @@ async def test_answers_about_runs_that_are_over_are_ignored(bench: Bench) -> Non
     assert bench.gave_up == 0
 
 
+async def test_a_run_that_wrote_nothing_is_answered_by_its_number_alone(bench: Bench) -> None:
+    run = bench.begin(timeout_s=10)
+
+    bench.underway.succeed(run.number, 1.5)
+    await bench.clock.advance(60)
+
+    assert (outcome(run), run.future.result().duration_s) == (Succeeded(), 1.5)
+    assert (bench.asked, bench.underway.completed, len(bench.underway)) == ([], 1, 0)
+
+
 @pytest.mark.parametrize("ends", [[], [{"end": "ok"}] * 2])
 async def test_an_answer_with_an_end_too_few_or_too_many_is_none(
     bench: Bench, ends: list[dict[str, str]]
