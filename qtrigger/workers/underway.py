@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from itertools import count
+from operator import itemgetter
 from typing import Any
 
-from qtrigger.clock import Clock, Timer
+from qtrigger.clock import Clock
 from qtrigger.invocation import Interrupted, Invocation, Outcome, Ran, TimedOut, WorkerLost
 from qtrigger.workers import answers
+from qtrigger.workers.alarm import Alarm
 
 # How long the process may take to say how a run stands, or an async function to end once it is
 # cancelled.
@@ -24,12 +25,13 @@ SIGN_WITHIN_S = 1.0
 class Open:
     """One of them.
 
-    `given_up` when it is over its time and goes on regardless; `uncancelled` when it was told to
-    end, and its code cannot be.
+    `due` is when it is over its time or, once the process was `asked` about it, when a sign of it
+    is overdue; None for never. `given_up` when it is over its time and goes on regardless;
+    `uncancelled` when it was told to end, and its code cannot be.
     """
 
     __slots__ = (
-        "asked", "future", "given_up", "invocation", "number", "since", "timer", "uncancelled"
+        "asked", "due", "future", "given_up", "invocation", "number", "since", "uncancelled"
     )  # fmt: skip
 
     def __init__(self, number: int, invocation: Invocation, since: float) -> None:
@@ -37,7 +39,7 @@ class Open:
         self.invocation = invocation
         self.since = since
         self.future: asyncio.Future[Ran] = asyncio.get_running_loop().create_future()
-        self.timer: Timer | None = None
+        self.due: float | None = None
         self.asked = False
         self.given_up = False
         self.uncancelled = False
@@ -63,6 +65,7 @@ class Underway:
         self._ask = ask
         self._cancel = cancel
         self._give_up = give_up
+        self._alarm = Alarm(clock, self._ring)
         self._numbers = count(1)
         self._open: dict[int, Open] = {}
         self._given_up: list[Open] = []
@@ -77,7 +80,8 @@ class Underway:
         run = Open(next(self._numbers), invocation, self._clock.monotonic())
         self._open[run.number] = run
         if invocation.timeout_s is not None:
-            run.timer = self._clock.call_later(invocation.timeout_s, partial(self._over, run))
+            run.due = run.since + invocation.timeout_s
+            self._alarm.set(run.due)
         return run
 
     def answer(
@@ -100,7 +104,7 @@ class Underway:
         run = self._open.get(number)
         if run is not None:
             run.asked = False
-            self._set_timer(run, left_s, self._over)
+            self._set_due(run, left_s)
 
     def deaf(self, number: int) -> None:
         """The process says that this run is over its time and cannot be cancelled."""
@@ -133,6 +137,7 @@ class Underway:
         `ours` says that we ended it; then the run that was given up first has timed out and the
         others are interrupted, `by` what, and none is lost.
         """
+        self._alarm.cancel()
         alone = len(self._open) == 1
         closing = list(self._open.values())
         ends = {run.number: self._late_end(run) for run in closing if run.given_up}
@@ -188,30 +193,38 @@ class Underway:
         self._close(run)
         _resolve(run, ran)
 
+    def _ring(self, now: float) -> None:
+        waiting = [(run.due, run) for run in self._open.values() if run.due is not None]
+        for due, run in sorted(waiting, key=itemgetter(0)):
+            if due > now:
+                self._alarm.set(due)
+                break
+            if run.asked:
+                self._no_sign(run)
+            else:
+                self._over(run)
+
     def _over(self, run: Open) -> None:
         assert run.invocation.timeout_s is not None
         run.asked = True
-        self._set_timer(run, SIGN_WITHIN_S, self._no_sign)
+        self._set_due(run, SIGN_WITHIN_S)
         self._ask(run.number, run.invocation.timeout_s)
 
     def _no_sign(self, run: Open) -> None:
-        if run.timer is not None:
-            run.timer.cancel()
+        run.due = None
         run.given_up = True
         self._given_up.append(run)
         self._note()
         self._give_up()
 
-    def _set_timer(self, run: Open, delay_s: float, then: Callable[[Open], None]) -> None:
-        if run.timer is not None:
-            run.timer.cancel()
-        run.timer = self._clock.call_later(delay_s, partial(then, run))
+    def _set_due(self, run: Open, delay_s: float) -> None:
+        run.due = self._clock.monotonic() + delay_s
+        self._alarm.set(run.due)
 
     def _close(self, run: Open) -> None:
         del self._open[run.number]
-        if run.timer is not None:
-            run.timer.cancel()
-        self._note()
+        if self._waiting:
+            self._note()
 
 
 def _resolve(run: Open, ran: Ran) -> None:

@@ -87,6 +87,29 @@ async def test_a_run_that_answers_in_time_is_never_asked_about(bench: Bench) -> 
     assert bench.underway.completed == 1
 
 
+async def test_each_run_is_asked_about_at_its_own_time_whatever_began_or_ended_before_it(
+    bench: Bench,
+) -> None:
+    ends, long = bench.begin(timeout_s=10), bench.begin(timeout_s=60)
+    await bench.clock.advance(5)
+    bench.underway.answer(ends.number, OK, b"", 5)
+    short, later = bench.begin(timeout_s=2), bench.begin(timeout_s=10)
+
+    await bench.clock.advance(1.9)
+    assert bench.asked == []
+    await bench.clock.advance(0.1)
+    assert bench.asked == [(short.number, 2)]
+    bench.underway.answer(short.number, CANCELLED, b"", 2)
+    await bench.clock.advance(7.9)
+    assert len(bench.asked) == 1
+    await bench.clock.advance(0.1)
+    assert bench.asked[1:] == [(later.number, 10)]
+    bench.underway.answer(later.number, CANCELLED, b"", 10)
+    await bench.clock.advance(45)
+
+    assert bench.asked[2:] == [(long.number, 60)]
+
+
 async def test_without_a_limit_a_run_may_take_for_ever(bench: Bench) -> None:
     bench.begin(timeout_s=None)
 
