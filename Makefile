@@ -4,14 +4,17 @@ SHELL := /bin/bash
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3)
 BIN := .venv/bin
 STAMP := .venv/.ready
+BENCH := benchmarks/.venv
 
 MINUTES ?= 3
 SEED ?= 1
 MESSAGES ?= 1000000
 SIZE ?= 1024
 RELOADS ?= 0
+ROUNDS ?= 3
+ONLY ?=
 
-.PHONY: help setup demo test unit chaos soak check fmt lint types imports clean
+.PHONY: help setup demo test unit chaos soak bench check fmt lint types imports clean
 
 help:  ## Show what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -48,6 +51,19 @@ chaos: $(STAMP)  ## Kill and starve hosts, then account for every message (MINUT
 soak: $(STAMP)  ## Let a host work for long, then look at its memory (MESSAGES=1000000 RELOADS=0)
 	@$(BIN)/python -m tests.soak.soak --messages $(MESSAGES) --size $(SIZE) --reloads $(RELOADS)
 
+# What qtrigger is measured beside has an environment of its own, which nobody else needs.
+$(BENCH)/.ready: pyproject.toml benchmarks/requirements.txt
+	@echo "setting up: installing what is measured into $(BENCH) (about a minute, once)"
+	@$(PYTHON) -m venv $(BENCH) >/dev/null 2>&1 || $(PYTHON) -m venv --without-pip --clear $(BENCH)
+	@PIP="$(BENCH)/bin/python -m pip"; \
+	  $$PIP --version >/dev/null 2>&1 || PIP="$(PYTHON) -m pip --python $(BENCH)/bin/python"; \
+	  PIP_DISABLE_PIP_VERSION_CHECK=1 $$PIP install --quiet \
+	    --requirement benchmarks/requirements.txt --editable ".[fast]"
+	@touch $@
+
+bench: $(BENCH)/.ready  ## Measure beside the SDK and others, into docs/performance.md (ROUNDS=3 ONLY=)
+	@$(BENCH)/bin/python -m benchmarks.suite --rounds $(ROUNDS) --only "$(ONLY)"
+
 fmt: $(STAMP)  ## Format the code
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix-only --quiet .
@@ -65,4 +81,4 @@ imports: $(STAMP)  ## Import rules between the packages
 check: lint types imports test  ## What CI runs
 
 clean:  ## Remove what setup and runs have made here
-	@rm -rf .venv .azurite .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf .venv $(BENCH) .azurite .mypy_cache .ruff_cache .pytest_cache .hypothesis

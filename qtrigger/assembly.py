@@ -24,7 +24,7 @@ from qtrigger.queue_state import QueueState
 from qtrigger.queues.account import Account
 from qtrigger.queues.client import QueueClient
 from qtrigger.queues.services import QueueServices
-from qtrigger.queues.watched import WatchedQueue
+from qtrigger.queues.watched import watched
 from qtrigger.refusals import Foresight, Refusals
 from qtrigger.retrying import Retrying, Run
 from qtrigger.settlement import Settlement
@@ -92,7 +92,7 @@ class Assembly:
     ) -> MessageLifecycle:
         return MessageLifecycle(
             function,
-            queue=WatchedQueue(queue, Refusals(queue.name, state)),
+            queue=watched(queue, Refusals(queue.name, state)),
             retrying=self._retrying(function),
             settlement=self._settlement(function, state),
             tries=self._tries.of(function.name, queue.address),
@@ -119,7 +119,7 @@ class Assembly:
         account = function.trigger.account
         queue, refusals = self._services.of(account).queue(name), Refusals(name, state)
         return Settlement(
-            poison=WatchedQueue(queue, refusals),
+            poison=watched(queue, refusals),
             clock=self._clock,
             wakeups=self.wakeups,
             foresight=Foresight(queue, account, refusals),

@@ -3,7 +3,7 @@
     QtriggerError
     ├── ProjectError          the project's files or settings cannot be used
     ├── QueueError            the queue service, classified once at the edge
-    │   ├── QueueUnavailable      5xx, time-out, refused: try again later
+    │   ├── QueueUnavailable      5xx, 429, 408, time-out, refused: try again later
     │   ├── QueueMissing          404 QueueNotFound, 409 QueueBeingDeleted
     │   ├── LeaseLostError        receipt replaced, or message gone
     │   ├── AccessDenied          401, 403

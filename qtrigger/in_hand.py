@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Protocol
 
-from qtrigger.background import begin
+from qtrigger.background import tell_defect
 from qtrigger.lease import Lease
 from qtrigger.project.model import QueueOptions
 from qtrigger.queues.client import QueueMessage
@@ -52,7 +52,9 @@ class _Slot:
 
 
 class InHand:
-    """What one listener has in hand; `ended` is called after each message's end.
+    """What one listener has in hand.
+
+    `freed` is called when a message's function has ended, `ended` after the message's own end.
 
     `stranded` counts the messages that were given up and not handed back: they come back when
     their leases end.
@@ -64,14 +66,17 @@ class InHand:
         *,
         lifecycle: Lifecycle,
         options: QueueOptions,
+        freed: Callable[[], None],
         ended: Callable[[], None],
     ) -> None:
         self.stranded = 0
         self._function = function
         self._lifecycle = lifecycle
         self._options = options
+        self._freed = freed
         self._ended = ended
         self._processing = 0
+        self._asked = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._moved = asyncio.Event()
 
@@ -95,13 +100,29 @@ class InHand:
         """Release a message that came too late to be started."""
         self._own(self._lifecycle.hand_back(lease), lease)
 
+    def asked(self, count: int) -> None:
+        """A request for so many messages is made: their places are taken; `answered` is due."""
+        self._asked += count
+
+    def answered(self, count: int) -> None:
+        """It was answered, or given up; what came has begun."""
+        self._asked -= count
+        self._moved.set()
+
+    @property
+    def places(self) -> int:
+        """How many messages may be asked for now, beside those that were asked for already.
+
+        0 while more are being settled than may be in processing: the service is slow then.
+        """
+        most = self._options.concurrency
+        if len(self._tasks) - self._processing > most:
+            return 0
+        return most - self._processing - self._asked
+
     async def room(self, stopped: asyncio.Event) -> None:
         """Wait until a whole batch may be asked for, or until told to stop; see `wake`."""
-        options = self._options
-        while not stopped.is_set() and (
-            self._processing > options.new_batch_threshold
-            or len(self._tasks) - self._processing > options.batch_size
-        ):
+        while not stopped.is_set() and self.places < self._options.batch_size:
             self._moved.clear()
             await self._moved.wait()
 
@@ -128,16 +149,18 @@ class InHand:
     def _own(
         self, end: Coroutine[object, object, None], lease: Lease, slot: _Slot | None = None
     ) -> None:
-        task = begin(end, name=f"{self._function} {lease.message.id}")
+        task = asyncio.create_task(end, name=f"{self._function} {lease.message.id}")
         self._tasks.add(task)
         task.add_done_callback(lambda done: self._tidy(done, lease, slot))
 
     def _slot_freed(self) -> None:
         self._processing -= 1
         self._moved.set()
+        self._freed()
 
     def _tidy(self, task: asyncio.Task[None], lease: Lease, slot: _Slot | None) -> None:
         """Tidy up after a message, also when its task was cancelled or hit a defect of ours."""
+        tell_defect(task)
         lease.let_go()
         if slot is not None:
             slot.free()

@@ -8,7 +8,6 @@ is no longer ours.
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Awaitable
 from typing import Protocol, TypeVar
 
@@ -16,7 +15,7 @@ from qtrigger.background import begin
 from qtrigger.backoff import RenewalPacing
 from qtrigger.clock import Clock, Timer
 from qtrigger.errors import LeaseLostError, QueueError, QueueMissing, QueueUnavailable
-from qtrigger.queues.client import QueueClient, QueueMessage
+from qtrigger.queues.client import REQUEST_TIMEOUT_S, QueueClient, QueueMessage
 
 T = TypeVar("T")
 
@@ -158,8 +157,8 @@ class Lease:
     async def _in_time(self, request: Awaitable[T], words: str) -> T:
         """Await a request; one that hangs must leave time for another before the lease ends."""
         limit_s = self._pacing.limit(self._left_s)
-        if math.isinf(limit_s):
-            return await request
+        if limit_s >= REQUEST_TIMEOUT_S:
+            return await request  # the queue's own limit comes first
         try:
             async with self._clock.timeout(limit_s):
                 return await request

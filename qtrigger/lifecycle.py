@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 from qtrigger.clock import Clock
 from qtrigger.errors import QueueError
-from qtrigger.events import EventSink
+from qtrigger.events import EventSink, InvocationStarted
+from qtrigger.ids import new_id
 from qtrigger.intake import trigger_message, undecodable_text
 from qtrigger.invocation import (
     Interrupted,
@@ -25,7 +25,6 @@ from qtrigger.invocation import (
     Outcome,
     Rejected,
     TimedOut,
-    TriggerMessage,
     WorkerLost,
 )
 from qtrigger.lease import Lease
@@ -47,7 +46,7 @@ from qtrigger.settlement import (
     decide,
     refused_on_arrival,
 )
-from qtrigger.tries import TriesSeen
+from qtrigger.tries import Seen, TriesSeen
 from qtrigger.usual import UsualTime
 
 RELEASE_TIMEOUT_S = 2.0  # for a message whose way is cut short
@@ -88,6 +87,7 @@ class MessageLifecycle:
             queue=queue.name,
             poison_queue=settlement.poison.name if settlement.poison else "",
             sink=sink,
+            tells_starts=sink.wants(InvocationStarted),
         )
 
     def stop_retrying(self) -> None:
@@ -115,24 +115,38 @@ class MessageLifecycle:
 
     async def _process(self, lease: Lease, function_ended: Callable[[], None]) -> None:
         message = lease.message
-        if refused_on_arrival(message.dequeue_count, self._policy_of(message)):
+        seen = self._tries.of(message.id)
+        policy = self._policy_for(seen)
+        if refused_on_arrival(message.dequeue_count, policy):
             function_ended()
-            seen = self._tries.of(message.id)
-            await self._refuse(lease, "tries", tries_used_up(message, seen), seen.invocation_id)
+            detail = tries_used_up(message, seen)
+            await self._refuse(lease, policy, "tries", detail, seen.invocation_id)
             return
         try:
             received = trigger_message(self._function, message)
         except BodyUndecodable as error:
             function_ended()
-            await self._refuse(lease, "undecodable", undecodable_text(self._function, error))
+            detail = undecodable_text(self._function, error)
+            await self._refuse(lease, policy, "undecodable", detail)
             return
-        await self._invoke(lease, received, function_ended)
+        invocation = Invocation(
+            id=new_id(),
+            function=self._function.name,
+            messages=(received,),
+            max_dequeue_count=policy.max_dequeue_count,
+            timeout_s=self._function_timeout_s,
+            alone=seen.suspect,
+        )
+        waited_s = max((self._clock.utcnow() - message.inserted).total_seconds(), 0.0)
+        ended = await self._run(lease, invocation, function_ended)
+        await self._finish(lease, policy, invocation, ended, waited_s)
 
-    def _policy_of(self, message: QueueMessage) -> TriesPolicy:
-        """The policy with the message's own limit: excused tries do not count towards it."""
-        excused = self._tries.of(message.id).excused
-        limit = self._policy.max_dequeue_count + excused
-        return replace(self._policy, max_dequeue_count=limit) if excused else self._policy
+    def _policy_for(self, seen: Seen) -> TriesPolicy:
+        """The policy with a message's own limit: excused tries do not count towards it."""
+        if not seen.excused:
+            return self._policy
+        limit = self._policy.max_dequeue_count + seen.excused
+        return replace(self._policy, max_dequeue_count=limit)
 
     async def hand_back(self, lease: Lease) -> None:
         """Release a message that was received too late to be started; no try is held against it."""
@@ -150,34 +164,30 @@ class MessageLifecycle:
             self._reports.handed_back(lease.message)
 
     async def _refuse(
-        self, lease: Lease, reason: str, detail: str, invocation_id: str = ""
+        self,
+        lease: Lease,
+        policy: TriesPolicy,
+        reason: str,
+        detail: str,
+        invocation_id: str = "",
     ) -> None:
         """End a message that never runs; without a poison queue it is left alone."""
         has_poison = self._settlement.poison is not None
         settled = await self._settle(lease, Poison(reason=reason) if has_poison else Abandon())
         if settled.copied or not has_poison:
-            limit = self._policy_of(lease.message).max_dequeue_count
+            limit = policy.max_dequeue_count
             self._reports.poisoned(lease.message, settled, reason, detail, invocation_id, limit)
 
-    async def _invoke(
-        self, lease: Lease, message: TriggerMessage, function_ended: Callable[[], None]
-    ) -> None:
-        invocation = Invocation(
-            id=str(uuid.uuid4()),
-            function=self._function.name,
-            messages=(message,),
-            max_dequeue_count=self._policy_of(lease.message).max_dequeue_count,
-            timeout_s=self._function_timeout_s,
-            alone=self._tries.of(message.id).suspect,
-        )
-        waited_s = max((self._clock.utcnow() - message.inserted).total_seconds(), 0.0)
+    async def _run(
+        self, lease: Lease, invocation: Invocation, function_ended: Callable[[], None]
+    ) -> Ended:
         self._reports.started(invocation, lease.message)
 
         def late(for_s: float, usual_s: float) -> None:
             self._reports.still_running(invocation, lease.message, for_s, usual_s)
 
         try:
-            ended = await self._retrying.run(
+            return await self._retrying.run(
                 invocation,
                 lost=lease.loss,
                 watching=partial(self._usual.watching, late),
@@ -185,14 +195,18 @@ class MessageLifecycle:
             )
         finally:
             function_ended()
-        await self._finish(lease, invocation, ended, waited_s)
 
     async def _finish(
-        self, lease: Lease, invocation: Invocation, ended: Ended, waited_s: float
+        self,
+        lease: Lease,
+        policy: TriesPolicy,
+        invocation: Invocation,
+        ended: Ended,
+        waited_s: float,
     ) -> None:
-        lost = lease.lost and not isinstance(ended.outcome, Interrupted)
-        outcome = LeaseLost() if lost else ended.outcome
-        policy = self._policy_of(lease.message)
+        if lease.lost and not isinstance(ended.outcome, Interrupted):
+            ended = replace(ended, outcome=LeaseLost())
+        outcome = ended.outcome
         disposition = decide(outcome, lease.message.dequeue_count, policy)
         if isinstance(disposition, Ack):
             self._usual.succeeded(ended.duration_s)
@@ -200,12 +214,14 @@ class MessageLifecycle:
         self._reports.finished(
             invocation,
             lease.message,
-            ended=replace(ended, outcome=outcome),
+            ended=ended,
             disposition=disposition,
             settled=settled,
             max_dequeue_count=policy.max_dequeue_count,
             waited_s=waited_s,
         )
+        if isinstance(disposition, Ack):
+            return
         if isinstance(disposition, Retry) and not self._pause_told:
             self._pause_told = True
             self._reports.long_pause(disposition.after_s)
@@ -219,7 +235,7 @@ class MessageLifecycle:
                 invocation.id,
                 policy.max_dequeue_count,
             )
-        if isinstance(outcome, Interrupted | TimedOut | WorkerLost) and not lease.lost:
+        if isinstance(outcome, (Interrupted, TimedOut, WorkerLost)) and not lease.lost:
             # The message did not choose its pause; the back-off may be far into its waits.
             self._settlement.hasten(self._queue)
 
@@ -239,6 +255,6 @@ class MessageLifecycle:
     async def _settle(self, lease: Lease, disposition: Disposition) -> Settled:
         settled = await self._settlement.carry_out(disposition, lease)
         self._reports.settled(lease, disposition, settled)
-        if settled.error is None and isinstance(disposition, Ack | Poison):
+        if settled.error is None and isinstance(disposition, (Ack, Poison)):
             self._tries.forget(lease.message.id)
         return settled

@@ -1,14 +1,15 @@
 """The poll loop of one function.
 
-Owns the waits and the requests for messages; what is found goes on its way in `in_hand`. State is
-touched by the loop's own thread alone. Source: QueueListener of the storage extension; where that
-one stops for good on an error, this one says so once, waits and tries again.
+Owns the waits, and what an answer or the lack of one means for the next; the requests are
+`receiving`'s, and what is found goes on its way in `in_hand`. State is touched by the loop's own
+thread alone. Source: QueueListener of the storage extension; where that one stops for good on an
+error, this one says so once, waits and tries again.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 
 from qtrigger.backoff import PollBackoff
@@ -19,7 +20,8 @@ from qtrigger.in_hand import InHand, Lifecycle
 from qtrigger.lease import Lease
 from qtrigger.project.model import FunctionDefinition
 from qtrigger.queue_state import MISSING, OK, QueueState
-from qtrigger.queues.client import QueueClient
+from qtrigger.queues.client import QueueClient, QueueMessage
+from qtrigger.receiving import Receiving
 
 # While polls fail, wake-ups hasten them to one in this time at most.
 FAULT_PAUSE_S = 1.0
@@ -36,9 +38,8 @@ class _Wait:
 class Listener:
     """Polls one function's queue and starts what it finds.
 
-    At most `batchSize + newBatchThreshold` messages are in processing: a batch is asked for only
-    when there is room for all of it, and while no more than `batchSize` are being settled.
-    `changed` is called after each poll and each message's end.
+    At most `batchSize + newBatchThreshold` messages are in processing: no more are asked for than
+    there is room for, see `receiving`. `changed` is called after each poll and each message's end.
     """
 
     def __init__(
@@ -55,7 +56,6 @@ class Listener:
     ) -> None:
         self.function = function.name
         self.queue = queue
-        self._options = function.options
         self._lifecycle = lifecycle
         self._backoff = backoff
         self._clock = clock
@@ -64,11 +64,22 @@ class Listener:
         self._stopped = asyncio.Event()
         self._exists = False
         self._found_since_wait = False
+        self._tells_polls = sink.wants(PollFinished)
         self._in_hand = InHand(
             function.name,
             lifecycle=lifecycle,
             options=function.options,
+            freed=self._message_ran,
             ended=self._message_ended,
+        )
+        self._receiving = Receiving(
+            function.name,
+            queue=queue,
+            batch_size=function.options.batch_size,
+            lease_s=lifecycle.lease_s,
+            in_hand=self._in_hand,
+            clock=clock,
+            taken=self._taken,
         )
         self._woken = asyncio.Event()
         self._resumed = asyncio.Event()
@@ -105,11 +116,11 @@ class Listener:
     @property
     def seen_empty(self) -> bool:
         """Whether nothing is left to do: the last poll found nothing, or there are none now."""
+        if self.unsettled or self._receiving.two:
+            return False
         if not self._resumed.is_set():
-            return not self.unsettled
-        return (
-            self._state.now in (OK, MISSING) and not self.unsettled and not self._found_since_wait
-        )
+            return True
+        return self._state.now in (OK, MISSING) and not self._found_since_wait
 
     def wake(self) -> None:
         """Poll again now instead of after the rest of the back-off."""
@@ -118,18 +129,21 @@ class Listener:
     def pause(self) -> None:
         """Poll no more until `resume`; what is in processing goes on."""
         self._resumed.clear()
+        self._receiving.hold()
 
     def resume(self) -> bool:
         """Poll again after a pause, now; says whether there was one."""
         was_paused = not self._resumed.is_set()
         if was_paused:
             self._resumed.set()
+            self._receiving.go_on()
             self._woken.set()
         return was_paused
 
     def stop_polling(self) -> None:
         """Ask for no more messages; what is in processing goes on."""
         self._stopped.set()
+        self._receiving.hold()
         self._lifecycle.stop_retrying()
         self._resumed.set()
         self._woken.set()
@@ -137,6 +151,14 @@ class Listener:
 
     async def run(self) -> None:
         """Poll until told to stop; messages may still be on their way then, see `settled`."""
+        try:
+            await self._poll_until_stopped()
+        except asyncio.CancelledError:
+            self._receiving.cancel()
+            raise
+        await self._receiving.ended()
+
+    async def _poll_until_stopped(self) -> None:
         while not self._stopped.is_set():
             # A wake-up that comes while a poll is under way ends the wait after it.
             self._woken.clear()
@@ -144,7 +166,7 @@ class Listener:
             self.polled.set()
             self._changed()
             if wait is None:
-                await self._in_hand.room(self._stopped)
+                await self._receiving.room(self._stopped)
             else:
                 if wait.held_s:
                     await self._clock.wait(self._stopped, wait.held_s)
@@ -171,7 +193,8 @@ class Listener:
         try:
             if not self._exists:
                 self._exists = await self._unless_stopped(self.queue.exists())
-            found = await self._receive() if self._exists and not self._stopped.is_set() else 0
+            asks = self._exists and not self._stopped.is_set()
+            found = await self._receiving.batch() if asks else 0
         except QueueMissing:
             return _Wait(self._nothing_there())
         except QueueUnavailable as error:
@@ -206,24 +229,23 @@ class Listener:
             question.cancel()
             stopped.cancel()
 
-    async def _receive(self) -> int:
-        asked_at = self._clock.monotonic()
-        messages = await self.queue.receive(self._options.batch_size, self._lifecycle.lease_s)
+    def _taken(self, messages: Sequence[QueueMessage], asked_at: float) -> None:
+        """Send what an answer held on its way."""
         answered_at = self._clock.monotonic()
         for message in messages:
             self._begin(self._lifecycle.lease(message, asked_at))
         if messages:
             self._found_since_wait = True
             self.active_at = answered_at
-        self._sink.emit(
-            PollFinished(
-                function=self.function,
-                queue=self.queue.name,
-                found=len(messages),
-                took_s=answered_at - asked_at,
+        if self._tells_polls:
+            self._sink.emit(
+                PollFinished(
+                    function=self.function,
+                    queue=self.queue.name,
+                    found=len(messages),
+                    took_s=answered_at - asked_at,
+                )
             )
-        )
-        return len(messages)
 
     def _begin(self, lease: Lease) -> None:
         if self._stopped.is_set():
@@ -231,8 +253,12 @@ class Listener:
         else:
             self._in_hand.begin(lease)
 
+    def _message_ran(self) -> None:
+        self._receiving.consider()
+
     def _message_ended(self) -> None:
         self.active_at = self._clock.monotonic()
+        self._receiving.consider()
         self._changed()
 
     def _nothing_there(self) -> float:

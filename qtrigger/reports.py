@@ -5,6 +5,7 @@ Owns the step from a message's fate to an event; decides nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from qtrigger.errors import AccessDenied, QueueError
@@ -39,20 +40,34 @@ from qtrigger.settlement import (
 from qtrigger.tries import Seen
 
 _LIKELY = "Another consumer has taken the message, or the function itself updated or deleted it."
+_NAMES: Mapping[type[Disposition], str] = {
+    Ack: "acked",
+    Retry: "retried",
+    Poison: "poisoned",
+    Release: "released",
+    Abandon: "abandoned",
+    Drop: "dropped",
+}
 _TWICE = "the answer to the copy was lost and it was made again, so it may stand there twice"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageReports:
-    """Reports on the messages of `function` on `queue`; `poison_queue` is "" without one."""
+    """Reports on the messages of `function` on `queue`; `poison_queue` is "" without one.
+
+    `tells_starts` says whether anybody wants to hear of each start.
+    """
 
     function: str
     queue: str
     poison_queue: str
     sink: EventSink
+    tells_starts: bool = True
 
     def started(self, invocation: Invocation, message: QueueMessage) -> None:
         """A function is about to be called."""
+        if not self.tells_starts:
+            return
         self.sink.emit(
             InvocationStarted(
                 function=self.function,
@@ -255,16 +270,8 @@ def tries_used_up(message: QueueMessage, seen: Seen) -> str:
 
 def disposition_name(disposition: Disposition) -> str:
     """Return the word for it in events and log lines."""
-    names: dict[type[Disposition], str] = {
-        Ack: "acked",
-        Retry: "retried",
-        Poison: "poisoned",
-        Release: "released",
-        Abandon: "abandoned",
-        Drop: "dropped",
-    }
-    return names[type(disposition)]
+    return _NAMES[type(disposition)]
 
 
 def _returns_after(disposition: Disposition) -> float:
-    return disposition.after_s if isinstance(disposition, Retry | Release) else 0.0
+    return disposition.after_s if isinstance(disposition, (Retry, Release)) else 0.0

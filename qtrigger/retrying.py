@@ -133,8 +133,10 @@ class Retrying:
     ) -> Ended:
         with watching():
             ran = await self._run(invocation)
-        (message,) = invocation.messages
-        outcome = await with_outputs_written(ran.outcomes[0], message, self._outputs)
+        outcome = ran.outcomes[0]
+        if isinstance(outcome, Succeeded) and outcome.outputs:
+            (message,) = invocation.messages
+            outcome = await with_outputs_written(outcome, message, self._outputs)
         return Ended(outcome=outcome, duration_s=ran.duration_s, retries=retries)
 
     async def _pause(self, delay_s: float, lost: asyncio.Event) -> None:

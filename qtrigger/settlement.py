@@ -6,7 +6,7 @@ Every message ends in exactly one disposition. Knows no functions and no workers
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -157,6 +157,9 @@ class Settled:
     perhaps_twice: bool = False
 
 
+_AS_WANTED = Settled()
+
+
 @dataclass(slots=True)
 class _Copy:
     """Whether a poison copy was made, noted at once: what comes after it may fail."""
@@ -207,7 +210,9 @@ class Settlement:
             return Settled(error=error, copied=copy.made, perhaps_twice=copy.unsure)
         if isinstance(disposition, Retry) and self._foresight is not None:
             await self._foresight.look()
-        return Settled(copied=copy.made, perhaps_twice=copy.unsure)
+        if not copy.made:
+            return _AS_WANTED
+        return Settled(copied=True, perhaps_twice=copy.unsure)
 
     def hasten(self, queue: QueueClient) -> None:
         """Have the queue polled now: a message that was released there need not wait."""
@@ -229,21 +234,20 @@ class Settlement:
         self, request: Callable[[], Awaitable[None]], lease: Lease, *, releases: bool = False
     ) -> None:
         """Repeat a request through passing faults, for as long as the message stays ours."""
-        repeated = False
-        pauses = doubling(FIRST_PAUSE_S, LONGEST_PAUSE_S)
+        pauses: Iterator[float] | None = None
         while True:
             try:
                 await request()
             except QueueUnavailable as error:
+                pauses = pauses or doubling(FIRST_PAUSE_S, LONGEST_PAUSE_S)
                 pause_s = next(pauses)
                 left_s = lease.expires_at - self._clock.monotonic()
                 if left_s <= FIRST_PAUSE_S:
                     raise
                 # However long the pause, and the one the service wishes, a try is left in time.
                 await self._clock.sleep(min(max(pause_s, error.retry_after_s or 0.0), left_s / 2))
-                repeated = True
             except LeaseLostError as error:
-                if repeated and (releases or error.status == NOT_FOUND):
+                if pauses and (releases or error.status == NOT_FOUND):
                     # The request before was carried out after all, and only its answer was lost;
                     # a message that was released may be with the next already.
                     return

@@ -31,6 +31,9 @@ class Seen:
     suspect: bool = False
 
 
+NOT_SEEN = Seen()
+
+
 class TriesSeen:
     """Remembers the messages of one function that will come back."""
 
@@ -39,7 +42,7 @@ class TriesSeen:
 
     def of(self, message_id: str) -> Seen:
         """What is known of that message's tries before this one."""
-        return self._seen.get(message_id, Seen())
+        return self._seen.get(message_id, NOT_SEEN)
 
     def add(self, message_id: str, invocation_id: str, outcome: Outcome) -> None:
         """A try ended here, and the message will come back."""

@@ -66,6 +66,10 @@ class InvocationLogs:
         elif isinstance(event, FunctionLoadFailed):
             self.shown.emit(event)
 
+    def wants(self, kind: type[Event]) -> bool:
+        """See `EventSink`."""
+        return kind in (UserLog, FunctionLoadFailed)
+
 
 @click.command(
     cls=SeveralValues, short_help="Run one function once, without a queue.", epilog=EPILOG

@@ -7,16 +7,16 @@ when it is called, so that `--version` and `--help` answer at once.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import importlib
 import logging
-import platform
+import os
 import sys
 from collections.abc import Sequence
 
 import click
 
 from qtrigger import __version__
+from qtrigger.cli.collector import resting_collector
 from qtrigger.errors import (
     EmulatorError,
     ExitCode,
@@ -60,7 +60,9 @@ class VerbGroup(click.Group):
         del ctx
         if cmd_name not in VERBS:
             return None
-        command = getattr(importlib.import_module(f"qtrigger.cli.{cmd_name}"), cmd_name)
+        with resting_collector():
+            module = importlib.import_module(f"qtrigger.cli.{cmd_name}")
+        command = getattr(module, cmd_name)
         assert isinstance(command, click.Command)
         return command
 
@@ -69,6 +71,8 @@ class VerbGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """See click; adds the nearest verb to the error."""
         if args and args[0] not in VERBS and not args[0].startswith("-"):
+            import difflib
+
             near = difflib.get_close_matches(args[0], VERBS, n=1)
             meant = f" Did you mean {near[0]!r}?" if near else f" There are: {', '.join(VERBS)}."
             raise click.UsageError(f"There is no command {args[0]!r}.{meant}", ctx)
@@ -89,7 +93,7 @@ class VerbGroup(click.Group):
 @click.version_option(
     version=__version__,
     prog_name="qtrigger",
-    message=f"%(prog)s %(version)s (Python {platform.python_version()}, {platform.system()})",
+    message=f"%(prog)s %(version)s (Python {sys.version.split()[0]}, {os.uname().sysname})",
 )
 def cli() -> None:
     """Run an Azure Functions project's queue-triggered functions on this machine."""

@@ -17,10 +17,11 @@ from qtrigger.cli import wiring
 from qtrigger.clock import Clock, SystemClock
 from qtrigger.errors import WorkerStartError
 from qtrigger.events import Event, EventSink, UserLog
-from qtrigger.project.definitions import Declaration, decorated
 from qtrigger.project.model import Problem, Project, Severity
 
+# What reading takes is imported by what reads, and so while a worker comes up.
 if TYPE_CHECKING:
+    from qtrigger.project.definitions import Declaration
     from qtrigger.workers.indexed import Indexed
     from qtrigger.workers.interpreter import Interpreter
     from qtrigger.workers.pool import WorkerPool
@@ -29,33 +30,33 @@ if TYPE_CHECKING:
 
 
 class LoadedProject:
-    """A project, and the worker that listed its functions, if it took one."""
+    """A project, and the worker that came up beside the reading or listed its functions."""
 
     def __init__(self, project: Project, worker: PythonWorker | None = None) -> None:
         self.project = project
-        self._worker = worker
+        self.worker = worker
 
     def open_workers(
         self, count: int, clock: Clock, sink: EventSink
     ) -> tuple[WorkerPool, Interpreter]:
         """Return a pool of `count` workers, not started, and what runs them.
 
-        The first of them is the one that has imported the script already.
+        The first of them is the one that is there already, if there is one.
         """
         from qtrigger.workers.pool import WorkerPool
 
         make, interpreter = _worker_maker(self.project, clock, sink)
 
         def next_worker() -> PythonWorker:
-            worker, self._worker = self._worker, None
+            worker, self.worker = self.worker, None
             return worker or make()
 
         return WorkerPool(size=count, make=next_worker, clock=clock, events=sink), interpreter
 
     async def close(self) -> None:
         """End the worker, unless a pool has taken it."""
-        if self._worker is not None:
-            await self._worker.stop(0.0)
+        if self.worker is not None:
+            await self.worker.stop(0.0)
 
 
 class ImportNotes:
@@ -68,6 +69,10 @@ class ImportNotes:
         if isinstance(event, UserLog) and event.logger == LOGGER and event.level >= logging.WARNING:
             name = f"{event.function}: " if event.function else ""
             wiring.note(f"{name}{event.message}")
+
+    def wants(self, kind: type[Event]) -> bool:
+        """See `EventSink`."""
+        return kind is UserLog
 
 
 def read(
@@ -90,24 +95,48 @@ async def load(
 ) -> LoadedProject:
     """Read the project, and have a worker list the functions that decorators declare.
 
-    What the script says while it is imported goes to `sink`. Raises ProjectError as `read` does;
-    a script that cannot be imported is among the project's problems. The caller closes it.
+    A worker comes up meanwhile, for whoever is going to run functions. What the script says while
+    it is imported goes to `sink`. Raises ProjectError as `read` does; a script that cannot be
+    imported is among the project's problems. The caller closes it.
     """
+    from qtrigger.cli.ahead import launch_ahead
+
+    ahead = await launch_ahead(root, environ, environment, clock=clock, sink=sink)
+    try:
+        project = read(root, environ, environment, only)
+        loaded = LoadedProject(project, await ahead.worker_for(project) if ahead else None)
+        await _list_functions(loaded, environ, only, clock=clock, sink=sink)
+    except BaseException:
+        if ahead is not None:
+            await ahead.close()
+        raise
+    return loaded
+
+
+async def _list_functions(
+    loaded: LoadedProject,
+    environ: Mapping[str, str],
+    only: Sequence[str],
+    *,
+    clock: Clock,
+    sink: EventSink,
+) -> None:
+    """Have the project's worker list what its script declares, if it has such a script."""
     from qtrigger.project.loader import load_project
 
-    project = read(root, environ, environment, only)
+    project = loaded.project
     script = project.decorator_script
     if script is None or project.blocked:
-        return LoadedProject(project)
+        return
     make, interpreter = _worker_maker(project, clock, sink)
-    worker = make()
-    loaded = LoadedProject(project, worker)
+    worker = loaded.worker or make()
+    loaded.worker = worker
     try:
-        found, problems = await _index(worker, interpreter, root, script)
+        found, problems = await _index(worker, interpreter, project.root, script)
         loaded.project = load_project(
-            root,
+            project.root,
             environ,
-            environment=environment,
+            environment=project.environment,
             only=only,
             decorated=found,
             script_problems=problems,
@@ -115,14 +144,14 @@ async def load(
     except BaseException:
         await loaded.close()
         raise
-    return loaded
 
 
 def load_alone(root: Path, environ: Mapping[str, str], environment: str) -> Project:
-    """As `load`, for a verb that runs no function."""
+    """As `load`, for a verb that runs no function: no worker without a script to list."""
 
     async def load_and_close() -> Project:
-        loaded = await load(root, environ, environment, clock=SystemClock(), sink=ImportNotes())
+        loaded = LoadedProject(read(root, environ, environment))
+        await _list_functions(loaded, environ, (), clock=SystemClock(), sink=ImportNotes())
         await loaded.close()
         return loaded.project
 
@@ -166,6 +195,8 @@ async def _index(
 
 
 def _declarations(indexed: Indexed, root: Path, script: Path) -> list[Declaration]:
+    from qtrigger.project.definitions import decorated
+
     return [
         replace(
             decorated(

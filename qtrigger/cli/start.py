@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import math
 import os
@@ -15,6 +16,7 @@ from typing import Any
 import click
 
 from qtrigger.cli import loop, projects, wiring
+from qtrigger.cli.collector import resting_collector
 from qtrigger.cli.emulation import Choice, LocalEmulator
 from qtrigger.cli.several import SeveralValues
 from qtrigger.cli.terminal import ControllingTerminal
@@ -154,8 +156,18 @@ class HostStarter:
 
     async def start(self) -> Host:
         """Return a host that polls. Raises ProjectError when no function can run."""
-        options, began_at = self._options, self._clock.monotonic()
-        loaded = await projects.load(
+        began_at = self._clock.monotonic()
+        # At a reload, the host before this one is at work.
+        with resting_collector() if self._first else contextlib.nullcontext():
+            loaded = await self._load()
+        try:
+            return await self._start(loaded, began_at)
+        finally:
+            await loaded.close()
+
+    async def _load(self) -> projects.LoadedProject:
+        options = self._options
+        return await projects.load(
             options.root,
             os.environ,
             options.environment,
@@ -163,10 +175,6 @@ class HostStarter:
             clock=self._clock,
             sink=self._sink,
         )
-        try:
-            return await self._start(loaded, began_at)
-        finally:
-            await loaded.close()
 
     async def _start(self, loaded: projects.LoadedProject, began_at: float) -> Host:
         options, project = self._options, loaded.project

@@ -110,3 +110,6 @@ class EventSink(Protocol):
 
     def emit(self, event: Event) -> None:
         """Take one event."""
+
+    def wants(self, kind: type[Event]) -> bool:
+        """Whether events of that kind are of use; asked once, by those who would make many."""

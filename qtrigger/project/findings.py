@@ -6,7 +6,6 @@ user's may be shown. Knows no file format and no schema.
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Iterable
@@ -70,6 +69,8 @@ class Findings:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """The known name that looks most like this one, compared without case; "" when none does."""
+    import difflib  # noqa: PLC0415 - for projects with something wrong alone
+
     spelled = {candidate.casefold(): candidate for candidate in known}
     found = difflib.get_close_matches(name.casefold(), spelled, n=1, cutoff=0.7)
     return spelled[found[0]] if found else ""

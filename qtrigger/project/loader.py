@@ -29,10 +29,9 @@ from qtrigger.project.functions import (
     of_folders,
 )
 from qtrigger.project.model import Problem, Project, Severity
-from qtrigger.project.settings import Setting, Settings, layered
+from qtrigger.project.settings import ENVIRONMENT_NAME, Setting, Settings, layered
 
 _DEVELOPMENT: Final = "development"
-_ENVIRONMENT: Final = "AZURE_FUNCTIONS_ENVIRONMENT"
 
 
 def load_project(
@@ -79,7 +78,7 @@ def load_project(
         root=root,
         environment=environment,
         host=scope.config,
-        settings={**settings.as_environment(), _ENVIRONMENT: environment},
+        settings={**settings.as_environment(), ENVIRONMENT_NAME: environment},
         functions=tuple(sorted(runnable, key=lambda function: function.name.casefold())),
         failed=tuple(functions.failed),
         problems=tuple(dict.fromkeys((*findings.problems, *functions.problems))),
@@ -180,9 +179,9 @@ def _note_language(settings: Settings, findings: Findings) -> None:
 
 
 def _note_environment(setting: Setting, environment: str, findings: Findings) -> None:
-    if setting.name == _ENVIRONMENT and setting.value.casefold() != environment.casefold():
+    if setting.name == ENVIRONMENT_NAME and setting.value.casefold() != environment.casefold():
         findings.warning(
-            f"{_ENVIRONMENT} has no effect in this file; it is {environment}",
+            f"{ENVIRONMENT_NAME} has no effect in this file; it is {environment}",
             setting.place,
             "set it in the environment",
         )

@@ -47,6 +47,18 @@ def read(root: Path, findings: Findings) -> LocalSettings:
     return LocalSettings(settings=(*_values(tree, findings), *_connections(tree, findings)))
 
 
+def glance(root: Path) -> tuple[Setting, ...] | None:
+    """What the file gives if nothing is wrong with it, which nobody has looked at; else None."""
+    path, unheard = root / FILE, Findings()
+    if not path.is_file():
+        return ()
+    tree = files.read(path, FILE, unheard)
+    sections = [tree.at((name,)) for name in ("Values", "ConnectionStrings")] if tree else []
+    if tree is None or not all(each is None or isinstance(each, dict) for each in sections):
+        return None
+    return (*_values(tree, unheard), *_connections(tree, unheard))
+
+
 def _encrypted(tree: Tree, findings: Findings) -> bool:
     flag = tree.at(("IsEncrypted",))
     if not tree.at(("Values",)) and not tree.at(("ConnectionStrings",)):

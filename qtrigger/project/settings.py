@@ -22,6 +22,9 @@ _CONNECTION_PREFIXES: Final = (
 )
 ENVIRONMENT: Final = "environment"
 
+# The setting that names the environment; for workers it is always there.
+ENVIRONMENT_NAME: Final = "AZURE_FUNCTIONS_ENVIRONMENT"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:

@@ -37,13 +37,13 @@ def signer_for(account: Account, clock: Clock) -> Signer:
         case SharedKey() as credential:
             return SharedKeySigner(credential, clock)
         case Sas(token=token):
-            return SasSigner(token)
+            return SasSigner(token, clock)
         case Identity() as identity:
             if not account.endpoint.startswith("https:"):
                 raise AccessDenied(
                     f"{account.endpoint}: an identity's token may travel over https only"
                 )
-            return TokenSigner(IdentityTokens(identity, clock))
+            return TokenSigner(IdentityTokens(identity, clock), clock)
 
 
 class SharedKeySigner:
@@ -64,9 +64,7 @@ class SharedKeySigner:
     async def sign(self, request: Request) -> Signed:
         """See `Signer`."""
         date = self._dates.now()
-        headers = {"x-ms-date": date, "x-ms-version": API_VERSION}
-        if request.body:
-            headers["Content-Type"] = CONTENT_TYPE
+        headers = _plain_headers(request, date)
         headers["Authorization"] = f"SharedKey {self._account}:{self._signature(request, date)}"
         return request.target, headers
 
@@ -90,13 +88,15 @@ class SharedKeySigner:
 class SasSigner:
     """Adds the signature that was handed out beforehand to the query."""
 
-    def __init__(self, token: str) -> None:
+    def __init__(self, token: str, clock: Clock) -> None:
         self._token = token.strip().lstrip("?&")
+        self._dates = _Dates(clock)
 
     async def sign(self, request: Request) -> Signed:
         """See `Signer`."""
         joint = "&" if request.query else "?"
-        return f"{request.target}{joint}{self._token}", _plain_headers(request)
+        headers = _plain_headers(request, self._dates.now())
+        return f"{request.target}{joint}{self._token}", headers
 
     async def close(self) -> None:
         """See `Signer`."""
@@ -105,13 +105,15 @@ class SasSigner:
 class TokenSigner:
     """Sends an identity's token."""
 
-    def __init__(self, tokens: IdentityTokens) -> None:
+    def __init__(self, tokens: IdentityTokens, clock: Clock) -> None:
         self._tokens = tokens
+        self._dates = _Dates(clock)
 
     async def sign(self, request: Request) -> Signed:
         """See `Signer`."""
-        headers = _plain_headers(request)
-        headers["Authorization"] = f"Bearer {await self._tokens.get()}"
+        token = await self._tokens.get()
+        headers = _plain_headers(request, self._dates.now())
+        headers["Authorization"] = f"Bearer {token}"
         return request.target, headers
 
     async def close(self) -> None:
@@ -136,8 +138,9 @@ class _Dates:
         return self._text
 
 
-def _plain_headers(request: Request) -> dict[str, str]:
-    headers = {"x-ms-version": API_VERSION}
+def _plain_headers(request: Request, date: str) -> dict[str, str]:
+    # The reference wants a date on every authorized request, also where it is not signed.
+    headers = {"x-ms-date": date, "x-ms-version": API_VERSION}
     if request.body:
         headers["Content-Type"] = CONTENT_TYPE
     return headers

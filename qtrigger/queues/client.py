@@ -2,7 +2,7 @@
 
 Owns the names and meanings of the verbs; knows no wire format and no SDK. Implementations (the
 REST client, the memory queue) pass one contract suite. Every verb raises the `QueueError` family
-and nothing else, and none waits for ever. Durations are float seconds; the service knows whole
+and nothing else, within `REQUEST_TIMEOUT_S`. Durations are float seconds; the service knows whole
 seconds only, and what it cannot hold is cut (1.9 becomes 1), as the .NET SDK does.
 """
 
@@ -16,6 +16,7 @@ from typing import Protocol
 MAX_RECEIVE = 32
 MAX_TEXT_BYTES = 65_536
 NEVER_EXPIRES_S = -1.0
+REQUEST_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

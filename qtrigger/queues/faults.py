@@ -92,7 +92,7 @@ def from_response(attempt: Attempt, response: Response, now: datetime) -> QueueE
     genuine = bool(code) or _is_queue_service(response)
     if status in (401, 403) and genuine:
         return AccessDenied(_denied(attempt, response, code, now), status=status, code=code)
-    if status == 429 or status >= 500:
+    if status in (408, 429) or status >= 500:
         return _unavailable(attempt, response, code, now)
     if not genuine:
         return not_a_queue_service(attempt, response, f"status {status}")

@@ -11,8 +11,6 @@ from datetime import UTC, datetime
 from email.utils import format_datetime
 from xml.parsers import expat
 
-from qtrigger.queues.client import QueueMessage
-
 Record = dict[str, str]
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -22,37 +20,6 @@ _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#xD;"}
 
 class MarkupError(Exception):
     """The body is not the XML it should be."""
-
-
-def read_messages(body: bytes) -> list[QueueMessage]:
-    """The messages of a `QueueMessagesList`. Raises MarkupError.
-
-    A peeked message has neither receipt nor time of next visibility: "" and the time of its
-    insertion stand for them.
-    """
-    times: dict[str, datetime] = {}
-
-    def time_of(text: str) -> datetime:
-        # The messages of one answer share most of their times.
-        if (seen := times.get(text)) is None:
-            seen = times[text] = read_time(text)
-        return seen
-
-    try:
-        return [
-            QueueMessage(
-                id=record["MessageId"],
-                text=record.get("MessageText", ""),
-                dequeue_count=int(record["DequeueCount"]),
-                inserted=time_of(record["InsertionTime"]),
-                expires=time_of(record["ExpirationTime"]),
-                next_visible=time_of(record.get("TimeNextVisible", record["InsertionTime"])),
-                pop_receipt=record.get("PopReceipt", ""),
-            )
-            for record in read_records(body, "QueueMessagesList")
-        ]
-    except (KeyError, ValueError) as error:
-        raise MarkupError(f"a message lacks or misspells {error}") from error
 
 
 def read_sent_id(body: bytes) -> str:
@@ -126,7 +93,8 @@ def _walk(body: bytes, root: str, closed: Callable[[int, str, str], None]) -> No
     parser.StartDoctypeDeclHandler = _refuse_type_declaration
     try:
         parser.Parse(body, True)  # noqa: FBT003 - expat takes no keywords
-    except expat.ExpatError as error:
+    # The other two are what Python says to an encoding that it has not, as a proxy's page may name.
+    except (expat.ExpatError, LookupError, ValueError) as error:
         raise MarkupError(f"not well-formed: {error}") from error
 
 

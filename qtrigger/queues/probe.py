@@ -18,6 +18,8 @@ HOST = "127.0.0.1"
 # and to take it for a stranger would end the start.
 CONNECT_TIMEOUT_S = 0.25
 ANSWER_TIMEOUT_S = 6.0
+# Where a stranger's head is longer than that, it says enough.
+MOST_BYTES = 16_384
 
 # Storage answers a request without a signature with 4xx and its own headers.
 _SIGNS = (b"\r\nx-ms-", b"\r\nserver: azurite-queue", b"\r\nserver: qtrigger-emulator")
@@ -51,7 +53,10 @@ async def probe(port: int, clock: Clock) -> Found:
         async with clock.timeout(ANSWER_TIMEOUT_S):
             try:
                 writer.write(f"GET / HTTP/1.0\r\nHost: {HOST}:{port}\r\n\r\n".encode())
-                answer = await reader.read(4096)
+                while b"\r\n\r\n" not in answer and len(answer) < MOST_BYTES:
+                    if not (more := await reader.read(4096)):
+                        break
+                    answer += more
             finally:
                 writer.close()
                 with contextlib.suppress(OSError):

@@ -13,20 +13,20 @@ from urllib.parse import quote, urlsplit
 from qtrigger import __version__
 from qtrigger.clock import Clock
 from qtrigger.errors import QueueMissing, QueueRejected, QueueUnavailable
+from qtrigger.overdue import Limit, Overdue
 from qtrigger.queues import wire
 from qtrigger.queues.account import Account
 from qtrigger.queues.aiohttp_transport import AiohttpTransport
 from qtrigger.queues.auth import Signer, signer_for
-from qtrigger.queues.client import QueueMessage, Receipt
+from qtrigger.queues.client import REQUEST_TIMEOUT_S, QueueMessage, Receipt
 from qtrigger.queues.encoding import check_text
 from qtrigger.queues.faults import Attempt, from_response, from_silence, not_a_queue_service
 from qtrigger.queues.httptools_transport import HttptoolsTransport
-from qtrigger.queues.markup import MarkupError, read_messages, read_sent_id, read_time
+from qtrigger.queues.markup import MarkupError, read_sent_id, read_time
+from qtrigger.queues.message_list import read_messages
 from qtrigger.queues.reach import proxy_for
 from qtrigger.queues.transport import NoAnswer, Response, Silence, Transport
 from qtrigger.queues.wire import Request
-
-REQUEST_TIMEOUT_S = 30.0
 
 _USER_AGENT = f"qtrigger/{__version__}"
 
@@ -54,6 +54,7 @@ class RestQueueService:
         self._clock = clock
         self._root = parts.path.rstrip("/")
         self._timeout_s = timeout_s
+        self._overdue = Overdue(clock)
         self._signer = signer or signer_for(account, clock)
         self._transport = transport or transport_to(origin, os.environ)
 
@@ -71,7 +72,7 @@ class RestQueueService:
     async def exchange(self, address: str, request: Request, hoped: Collection[int]) -> Response:
         """Make one request; an answer whose status is not `hoped` is raised as an error."""
         try:
-            async with self._clock.timeout(self._timeout_s):
+            with Limit(self._overdue, self._clock.monotonic() + self._timeout_s):
                 target, headers = await self._signer.sign(request)
                 headers["User-Agent"] = _USER_AGENT
                 response = await self._transport.request(

@@ -32,6 +32,11 @@ class RequestWatcher(Protocol):
         """It did not, or did not answer."""
 
 
+def watched(queue: QueueClient, watcher: RequestWatcher) -> WatchedQueue:
+    """The queue with a watcher, besides those that it may have."""
+    return queue.also(watcher) if isinstance(queue, WatchedQueue) else WatchedQueue(queue, watcher)
+
+
 class WatchedService:
     """A `QueueService` that tells one watcher of all that is asked of its queues."""
 
@@ -51,9 +56,13 @@ class WatchedService:
 class WatchedQueue:
     """A `QueueClient`, `QueueInspector` and `QueueUpkeep` around another one."""
 
-    def __init__(self, queue: QueueClient, watcher: RequestWatcher) -> None:
+    def __init__(self, queue: QueueClient, *watchers: RequestWatcher) -> None:
         self._queue = queue
-        self._watcher = watcher
+        self._watchers = watchers
+
+    def also(self, watcher: RequestWatcher) -> WatchedQueue:
+        """The queue with one more watcher; in one row, because a layer costs every request."""
+        return WatchedQueue(self._queue, *self._watchers, watcher)
 
     @property
     def name(self) -> str:
@@ -116,7 +125,9 @@ class WatchedQueue:
         try:
             answer = await request
         except QueueError as error:
-            self._watcher.failed(verb, error)
+            for watcher in self._watchers:
+                watcher.failed(verb, error)
             raise
-        self._watcher.answered(verb)
+        for watcher in self._watchers:
+            watcher.answered(verb)
         return answer

@@ -9,12 +9,12 @@ import json
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 import click
 
 from qtrigger.events import Event, FunctionState, HostReady, UserLog
-from qtrigger.telemetry.line import TextStream, is_shown, level_name
+from qtrigger.telemetry.line import TextStream, is_plain_success, is_shown, is_wanted, level_name
 from qtrigger.telemetry.lines import Line, line_of
 from qtrigger.telemetry.outcomes import duration_text
 
@@ -37,6 +37,7 @@ class ConsoleSink:
         self._level = level
         self._colour = colour
         self._name_width = 8
+        self._second, self._second_text = datetime.min.replace(tzinfo=UTC), ""
         self._last_details: dict[str, str] = {}
 
     def emit(self, event: Event) -> None:
@@ -44,10 +45,16 @@ class ConsoleSink:
         if isinstance(event, HostReady):
             self._announce(event)
             return
+        if self._level > logging.INFO and is_plain_success(event):
+            return
         line = line_of(event)
         if not is_shown(event, line, self._level):
             return
         self._write(self._render(line, of_user=isinstance(event, UserLog)))
+
+    def wants(self, kind: type[Event]) -> bool:
+        """See `EventSink`."""
+        return is_wanted(kind, self._level)
 
     def _announce(self, event: HostReady) -> None:
         names = [state.name for state in event.functions]
@@ -62,12 +69,13 @@ class ConsoleSink:
         self._write("\n".join(lines))
 
     def _render(self, line: Line, *, of_user: bool) -> str:
-        now = datetime.now().astimezone().strftime("%H:%M:%S")
+        now = self._time()
         tag = "" if of_user else line.tag
         text = line.text
         if of_user:
             text = _with_extra(f"{level_name(line.level)} {text}", line)
-        columns = [now, _styled(f"{tag:<{TAG_WIDTH}}", line)]
+        tag = f"{tag:<{TAG_WIDTH}}"
+        columns = [now, _styled(tag, line) if self._colour else tag]
         if line.function:
             columns.append(f"{line.function:<{self._name_width}}")
         if line.message_id:
@@ -78,6 +86,13 @@ class ConsoleSink:
         details = [indent + _harmless(each) for each in details]
         return "\n".join(["  ".join([*columns, _harmless(first)]), *details])
 
+    def _time(self) -> str:
+        """The time of day where we are, written anew once a second."""
+        second = datetime.now(UTC).replace(microsecond=0)
+        if second != self._second:
+            self._second, self._second_text = second, f"{second.astimezone():%H:%M:%S}"
+        return self._second_text
+
     def _news(self, line: Line) -> str:
         """The details, unless the function's last line had the same: five tries, one traceback."""
         if not line.details or self._level <= logging.DEBUG:
@@ -87,7 +102,8 @@ class ConsoleSink:
         return "" if line.details == before else line.details
 
     def _write(self, text: str) -> None:
-        self._stream.write((text if self._colour else click.unstyle(text)) + "\n")
+        plain = self._colour or "\x1b" not in text
+        self._stream.write((text if plain else click.unstyle(text)) + "\n")
         self._stream.flush()
 
 
@@ -117,6 +133,8 @@ def _with_extra(text: str, line: Line) -> str:
 
 def _harmless(text: str) -> str:
     """A line that changes nothing but itself: other control characters are shown escaped."""
+    if text.isprintable():
+        return text
     shown = _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", _MOVES.sub("", text))
     return f"{shown}\x1b[0m" if "\x1b" in shown else shown
 

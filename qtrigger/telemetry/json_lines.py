@@ -6,12 +6,13 @@ event's own fields.
 
 from __future__ import annotations
 
+import logging
 from typing import Any, cast
 
 import structlog
 
 from qtrigger.events import Event
-from qtrigger.telemetry.line import TextStream, is_shown, level_name
+from qtrigger.telemetry.line import TextStream, is_plain_success, is_shown, is_wanted, level_name
 from qtrigger.telemetry.lines import line_of
 
 SCHEMA_VERSION = 1
@@ -34,6 +35,8 @@ class JsonSink:
 
     def emit(self, event: Event) -> None:
         """Write one event, unless its level is below the wanted one."""
+        if self._level > logging.INFO and is_plain_success(event):
+            return
         line = line_of(event)
         if not is_shown(event, line, self._level):
             return
@@ -51,3 +54,7 @@ class JsonSink:
             **{name: value for name, value in known.items() if value},
             **line.fields,
         )
+
+    def wants(self, kind: type[Event]) -> bool:
+        """See `EventSink`."""
+        return is_wanted(kind, self._level)

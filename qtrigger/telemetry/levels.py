@@ -35,12 +35,20 @@ class UserLevels:
 
     def __init__(self, sink: EventSink, levels: Mapping[str, str]) -> None:
         self._sink = sink
+        self.go_by(levels)
+
+    def go_by(self, levels: Mapping[str, str]) -> None:
+        """Go by these levels from now on."""
         self._levels = {name.casefold(): level for name, level in levels.items()}
 
     def emit(self, event: Event) -> None:
         """Take one event."""
         if not isinstance(event, UserLog) or event.level >= self._least(event):
             self._sink.emit(event)
+
+    def wants(self, kind: type[Event]) -> bool:
+        """See `EventSink`."""
+        return self._sink.wants(kind)
 
     def _least(self, event: UserLog) -> int:
         if not self._levels or event.logger.startswith("qtrigger."):

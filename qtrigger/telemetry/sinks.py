@@ -39,6 +39,10 @@ class FanOut:
                 with contextlib.suppress(OSError, ValueError):
                     traceback.print_exc(file=sys.stderr)
 
+    def wants(self, kind: type[Event]) -> bool:
+        """Whether one of the sinks wants it."""
+        return any(sink.wants(kind) for sink in self._sinks)
+
 
 @dataclass(slots=True)
 class Tally:
@@ -67,6 +71,10 @@ class Tally:
                 self.failed_tries += 1
             case _:
                 pass
+
+    def wants(self, kind: type[Event]) -> bool:
+        """See `EventSink`."""
+        return kind in (MessagePoisoned, MessageHandedBack, InvocationFinished)
 
     def counts(self) -> Mapping[str, int]:
         """Return the counts by name."""

@@ -23,6 +23,10 @@ class Probe:
         self.events.append(event)
         self._changed.set()
 
+    def wants(self, kind: type[Event]) -> bool:
+        """See `EventSink`."""
+        return True
+
     def of(self, kind: type[E]) -> list[E]:
         """The events of that kind so far."""
         return [event for event in self.events if isinstance(event, kind)]

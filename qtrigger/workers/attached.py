@@ -70,7 +70,7 @@ class Attached:
         _, self._link = await asyncio.get_running_loop().create_connection(
             lambda: Link(self._on_frame, self._on_closed), sock=ours
         )
-        # The last step: what looks at it every second is ended by `wait_over`, which comes next.
+        # The last step: what looks at it now and then is ended by `wait_over`, which comes next.
         self._peak = PeakMemory(self._clock, process.pid)
 
     def send(self, header: Mapping[str, Any], blob: bytes = b"") -> None:

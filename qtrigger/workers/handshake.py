@@ -7,7 +7,7 @@ function whose import hangs or ends the process.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from qtrigger.clock import Clock
@@ -21,7 +21,7 @@ from qtrigger.workers.worker import FunctionSpec
 class Handshake:
     """The host's side of it; `text` tells which function is being imported, and last words.
 
-    `functions` are those that are asked for, in the project at `root`; an index asks for none.
+    `root` is the project's folder.
     """
 
     def __init__(
@@ -30,13 +30,12 @@ class Handshake:
         clock: Clock,
         text: UserText,
         *,
-        functions: Sequence[FunctionSpec] = (),
         root: Path,
     ) -> None:
         self._interpreter = interpreter
         self._clock = clock
         self._text = text
-        self._functions = {function.name: function for function in functions}
+        self._functions: Mapping[str, FunctionSpec] = {}
         self._root = root
         self._script: Path | None = None
         # Frames may come before anybody asks for them.
@@ -49,6 +48,10 @@ class Handshake:
     def ended(self, how: str) -> None:
         """The process has ended."""
         self._came.put_nowait(self._error(f"it ended with {how}"))
+
+    def asks_for(self, functions: Sequence[FunctionSpec]) -> None:
+        """Say which functions the process is about to import; before that, it is none."""
+        self._functions = {function.name: function for function in functions}
 
     async def hello(self, within_s: float) -> None:
         """Wait for the process to come up. Raises WorkerStartError."""

@@ -8,22 +8,33 @@ from __future__ import annotations
 
 import resource
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from qtrigger.backoff import doubling
 from qtrigger.clock import Clock, Timer
 
-LOOK_EVERY_S = 1.0
+LOOK_AFTER_S = 1.0
+# A look each second was most of what a host with empty queues cost.
+LOOK_AFTER_AT_MOST_S = 8.0
 
 
 class PeakMemory:
-    """Watches one process from its start until `end`."""
+    """Watches one process from its start until `end`.
 
-    def __init__(self, clock: Clock, pid: int) -> None:
+    It looks each second while the peak grows, and more and more rarely while it does not: the
+    system keeps the peak, so that a look which comes late has missed none of it. `read` gives the
+    peak of a process in KiB, 0 when it cannot be told.
+    """
+
+    def __init__(self, clock: Clock, pid: int, read: Callable[[int], int] | None = None) -> None:
         self._clock = clock
-        self._status = Path(f"/proc/{pid}/status")
+        self._pid = pid
+        self._read = read or _peak_kib
         self._seen_kib = 0
         self._others_kib = 0
+        self._pauses = doubling(LOOK_AFTER_S, LOOK_AFTER_AT_MOST_S)
         self._timer: Timer | None = None
         self._look()
 
@@ -39,10 +50,12 @@ class PeakMemory:
         return self._seen_kib, most_kib
 
     def _look(self) -> None:
-        with suppress(OSError):
-            self._seen_kib = max(self._seen_kib, _peak_kib(self._status.read_text("utf-8")))
+        seen_kib = self._read(self._pid)
+        if seen_kib > self._seen_kib:
+            self._seen_kib = seen_kib
+            self._pauses = doubling(LOOK_AFTER_S, LOOK_AFTER_AT_MOST_S)
         self._others_kib = _largest_child_kib()
-        self._timer = self._clock.call_later(LOOK_EVERY_S, self._look)
+        self._timer = self._clock.call_later(next(self._pauses), self._look)
 
 
 def peak_text(least_kib: int, most_kib: int) -> str:
@@ -56,10 +69,11 @@ def _size_text(kib: int) -> str:
     return f"{mib:.0f} MiB" if mib < 1000 else f"{mib / 1024:.1f} GiB"
 
 
-def _peak_kib(status: str) -> int:
-    for line in status.splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1])
+def _peak_kib(pid: int) -> int:
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text("utf-8").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1])
     return 0
 
 

@@ -58,6 +58,7 @@ class PythonWorker:
         )
         self._unavailable = asyncio.Event()
         self._ended = asyncio.Event()
+        self._greeted = False
         self._handshake: Handshake | None = None
         self._watcher: asyncio.Task[None] | None = None
         self._retirement: asyncio.Task[None] | None = None
@@ -93,16 +94,26 @@ class PythonWorker:
         """How many invocations it has answered itself."""
         return self._underway.completed
 
+    async def launch(self) -> None:
+        """Start the process and wait for nothing; `index` or `start` goes on from there.
+
+        So whoever has other things to do first can do them while it comes up. What it has to run
+        need not be known yet. Raises WorkerStartError when there is nothing to start.
+        """
+        # Made before the process: its first frame may be here before we are back.
+        self._handshake = self._new_handshake()
+        await self._child.start(interpreter=self._interpreter, root=self._root, env=self._env)
+        self._watcher = begin(self._watch(), name=f"watch over worker process {self.pid}")
+
     async def index(self, script: Path) -> Indexed:
         """Come up and say what the script declares; `start` then goes on with what it imported.
 
         Raises WorkerStartError when the process does not come up. When the script itself brings
         it down, that is the failure of all its functions.
         """
-        handshake, came_up = self._new_handshake(()), False
-        self._handshake = handshake
+        came_up = False
         try:
-            await self._come_up(handshake)
+            handshake = await self._come_up()
             self._child.send(answers.index_request(self._root, script))
             found = await handshake.indexed(script, self._deadlines.load_s)
             came_up = True
@@ -117,12 +128,9 @@ class PythonWorker:
 
     async def start(self, functions: Sequence[FunctionSpec]) -> Loaded:
         """See `Worker`. Raises LoadCrash when importing one function ended the process."""
-        handshake = self._handshake = self._new_handshake(functions)
         try:
-            if not self._child.started:
-                await self._come_up(handshake)
-            elif self._ended.is_set():
-                handshake.ended(self.how)
+            handshake = await self._come_up()
+            handshake.asks_for(functions)
             self._child.send(answers.load_request(self._root, functions))
             ready = await handshake.ready(self._deadlines.load_s)
             self._accepting = True
@@ -153,7 +161,8 @@ class PythonWorker:
         if not (quiet := await self._underway.wait_quiet(grace_s)):
             # Async code can close what it has open; a signal would give it no chance to.
             quiet = await self._underway.cancel_all(self._deadlines.leave_s / 2)
-        if quiet and not self._child.broken:
+        # One that has not come up would have to do that first, only to hear that it may leave.
+        if quiet and self._greeted and not self._child.broken:
             self._ours = True
             self._child.send({"t": "stop"})
             await self._child.wait_exit(self._deadlines.leave_s)
@@ -174,16 +183,21 @@ class PythonWorker:
         """See `PooledWorker`."""
         await self._ended.wait()
 
-    def _new_handshake(self, functions: Sequence[FunctionSpec]) -> Handshake:
-        # Made before the process: its first frame may be here before we are back.
-        return Handshake(
-            self._interpreter, self._clock, self._text, functions=functions, root=self._root
-        )
+    def _new_handshake(self) -> Handshake:
+        return Handshake(self._interpreter, self._clock, self._text, root=self._root)
 
-    async def _come_up(self, handshake: Handshake) -> None:
-        await self._child.start(interpreter=self._interpreter, root=self._root, env=self._env)
-        self._watcher = begin(self._watch(), name=f"watch over worker process {self.pid}")
-        await handshake.hello(self._deadlines.start_s)
+    async def _come_up(self) -> Handshake:
+        """The handshake with a process that has said hello, be it just now or long ago."""
+        if not self._child.started:
+            await self.launch()
+        handshake = self._handshake or self._new_handshake()
+        self._handshake = handshake
+        if not self._greeted:
+            await handshake.hello(self._deadlines.start_s)
+            self._greeted = True
+        elif self._ended.is_set():
+            handshake.ended(self.how)
+        return handshake
 
     async def _watch(self) -> None:
         """Wait for the end of the process, for whatever reason, and answer what is open."""

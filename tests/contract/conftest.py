@@ -29,6 +29,13 @@ CLOCK = SystemClock()
 _numbers = itertools.count()
 
 WAYS: dict[str, Way] = {"httptools": HttptoolsTransport, "aiohttp": AiohttpTransport}
+CLOSE_TO_SOCKETS = (
+    "test_transport.py",
+    "test_one_try.py",
+    "test_connections_kept.py",
+    "test_parity_requests.py",
+    "test_parity_answers.py",
+)
 LOOPS: Mapping[str, Callable[[], asyncio.AbstractEventLoop]] = {
     "asyncio": asyncio.SelectorEventLoop,
     "uvloop": uvloop.new_event_loop,
@@ -39,7 +46,7 @@ def pytest_asyncio_loop_factories(
     item: pytest.Item,
 ) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
     """What is close to the sockets runs on each loop that a host may run on."""
-    close = item.path.name in ("test_transport.py", "test_one_try.py", "test_connections_kept.py")
+    close = item.path.name in CLOSE_TO_SOCKETS
     return LOOPS if close else {"asyncio": LOOPS["asyncio"]}
 
 

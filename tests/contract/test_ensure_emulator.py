@@ -20,6 +20,7 @@ from qtrigger.queues.emulator.server import BuiltinEmulator
 from qtrigger.queues.probe import Listening, probe
 from qtrigger.queues.rest import RestQueueService
 from qtrigger.testing.clock import ManualClock
+from tests.contract.sockets import listening
 
 CLOCK = SystemClock()
 
@@ -326,3 +327,21 @@ async def test_a_service_that_takes_its_time_to_answer_is_used(
     assert emulator.started is False
     server.close()
     await server.wait_closed()
+
+
+async def test_a_service_whose_answer_comes_in_pieces_is_one_all_the_same() -> None:
+    rest_may_come = asyncio.Event()
+
+    async def in_pieces(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 403 Forbidden\r\n")
+        await writer.drain()
+        await rest_may_come.wait()
+        writer.write(b"Server: Azurite-Queue/3.35.0\r\n\r\n")
+
+    async with listening(in_pieces) as port:
+        looking = asyncio.create_task(probe(port, CLOCK))
+        asyncio.get_running_loop().call_later(0.2, rest_may_come.set)
+        found = await looking
+
+    assert found.listening is Listening.QUEUE_SERVICE

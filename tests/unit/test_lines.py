@@ -13,10 +13,14 @@ import pytest
 from qtrigger import events
 from qtrigger.events import (
     Event,
+    EventSink,
     FunctionState,
     HostReady,
     InvocationFinished,
+    InvocationStarted,
+    LeaseRenewed,
     MessagePoisoned,
+    PollFinished,
     QueueStateChanged,
     StillRunning,
     UserLog,
@@ -153,6 +157,32 @@ def test_a_reload_does_not_read_like_a_stop() -> None:
 
 def test_lines_below_the_level_are_not_written() -> None:
     assert text_of(finished(Succeeded(), "acked"), level=logging.WARNING) == ""
+
+
+def _console(level: int) -> EventSink:
+    return ConsoleSink(io.StringIO(), level=level, colour=False)
+
+
+def _json(level: int) -> EventSink:
+    return JsonSink(io.StringIO(), level=level)
+
+
+def test_only_kinds_whose_lines_are_details_are_not_wanted() -> None:
+    """They are not even made then, so each of them must be one that would not be shown."""
+    details: list[Event] = [
+        InvocationStarted(
+            function="f", queue="q", invocation_id="i", message_id="m", dequeue_count=1
+        ),
+        LeaseRenewed(function="f", queue="q", message_id="m", lease_s=1.0),
+        PollFinished(function="f", queue="q", found=1, took_s=1.0),
+    ]
+    for make in (_console, _json):
+        quiet = [
+            kind for kind in typing.get_args(events.Event) if not make(logging.INFO).wants(kind)
+        ]
+        assert {type(event) for event in details} == set(quiet)
+        assert all(make(logging.DEBUG).wants(kind) for kind in typing.get_args(events.Event))
+    assert [line_of(event).level for event in details] == [logging.DEBUG] * 3
 
 
 def test_poison_names_both_queues_and_the_reason() -> None:

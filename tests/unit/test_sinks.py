@@ -26,6 +26,9 @@ class Broken:
         self.asked += 1
         raise BrokenPipeError
 
+    def wants(self, kind: type[Event]) -> bool:
+        return kind is HostLog
+
 
 class Stalled(io.StringIO):
     """A stream whose reader has paused."""
@@ -114,3 +117,18 @@ def test_messages_are_counted_by_how_they_ended() -> None:
         "undecodable": 0,
         "handed_back": 1,
     }
+
+
+def test_a_line_that_comes_alone_is_written_at_once() -> None:
+    """Nobody closes the writer here, and nothing follows the line."""
+    written = threading.Event()
+
+    class Told(io.StringIO):
+        def flush(self) -> None:
+            if self.getvalue() == "alone\n":
+                written.set()
+
+    writer = BackgroundWriter(Told())
+    writer.write("alone\n")
+    assert written.wait(10.0)
+    writer.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import shutil
+import signal
 import sys
 from pathlib import Path
 
@@ -424,3 +425,43 @@ async def test_an_interpreter_that_is_too_old_says_so(workshop: Workshop) -> Non
 
     with pytest.raises(WorkerStartError, match=r"needs Python 3\.9 or newer"):
         await workshop.make().start([])
+
+
+async def test_a_process_that_was_launched_goes_on_with_what_it_is_told_later(
+    workshop: Workshop,
+) -> None:
+    worker = workshop.make()
+    await worker.launch()
+    pid = worker.pid
+    code = "def main(msg: str): return msg"
+    spec = write_function(workshop.root, "written_later", code, bindings=(TRIGGER, RETURN))
+
+    loaded = await worker.start([spec])
+
+    assert not loaded.failures
+    assert worker.pid == pid
+    assert returned(await worker.invoke(invocation("written_later", "on time"))) == [b"on time"]
+
+
+async def test_a_process_that_was_launched_and_is_not_wanted_ends_at_once(
+    workshop: Workshop,
+) -> None:
+    worker = workshop.make()
+    await worker.launch()
+
+    await worker.stop(0.0)
+
+    assert worker.expected
+    assert worker.how == f"signal {int(signal.SIGTERM)} (SIGTERM)"
+
+
+async def test_a_process_that_ended_between_launch_and_start_is_no_worker(
+    workshop: Workshop,
+) -> None:
+    workshop.interpreter = Path("/bin/false")
+    worker = workshop.make()
+    await worker.launch()
+    await worker.wait_ended()
+
+    with pytest.raises(WorkerStartError, match="ended with exit code 1"):
+        await worker.start([])

@@ -6,6 +6,7 @@ import base64
 from typing import Any
 
 import pytest
+from azure.core.credentials import AccessToken
 from azure.core.pipeline import PipelineContext, PipelineRequest
 from azure.core.pipeline.transport import HttpRequest
 from azure.storage.queue._shared.authentication import SharedKeyCredentialPolicy
@@ -13,7 +14,9 @@ from azure.storage.queue._shared.authentication import SharedKeyCredentialPolicy
 from qtrigger.errors import AccessDenied
 from qtrigger.queues import wire
 from qtrigger.queues.account import EMULATOR_KEY, Account, Identity, Sas, SharedKey
-from qtrigger.queues.auth import SasSigner, SharedKeySigner, signer_for
+from qtrigger.queues.auth import SasSigner, SharedKeySigner, Signer, TokenSigner, signer_for
+from qtrigger.queues.identity import IdentityTokens
+from qtrigger.queues.markup import write_time
 from qtrigger.testing.clock import ManualClock
 
 REAL = ("https://acme.queue.core.windows.net", "acme", "/orders")
@@ -91,7 +94,7 @@ def test_a_key_that_is_not_base64_is_refused_without_showing_it() -> None:
 
 @pytest.mark.parametrize("token", ["sv=1&sig=a%2Bb", "?sv=1&sig=a%2Bb", " &sv=1&sig=a%2Bb\n"])
 async def test_a_sas_is_added_to_the_query_as_it_stands(token: str) -> None:
-    signer = SasSigner(token)
+    signer = SasSigner(token, ManualClock())
 
     target, headers = await signer.sign(wire.get_messages("/orders", 1, 30))
     bare, _ = await signer.sign(wire.create_queue("/orders"))
@@ -99,6 +102,36 @@ async def test_a_sas_is_added_to_the_query_as_it_stands(token: str) -> None:
     assert target == "/orders/messages?numofmessages=1&visibilitytimeout=30&sv=1&sig=a%2Bb"
     assert bare == "/orders?sv=1&sig=a%2Bb"
     assert "Authorization" not in headers
+
+
+class FixedToken:
+    async def get_token(self, *_scopes: str) -> AccessToken:
+        return AccessToken("t", 4_102_444_800)
+
+    async def close(self) -> None:
+        pass
+
+
+async def fixed_token(_: Identity) -> FixedToken:
+    return FixedToken()
+
+
+def by_each_kind(clock: ManualClock) -> list[Signer]:
+    tokens = IdentityTokens(Identity(kind="default"), clock, build=fixed_token)
+    return [
+        SharedKeySigner(SharedKey(account="acme", key=EMULATOR_KEY), clock),
+        SasSigner("sv=1&sig=a", clock),
+        TokenSigner(tokens, clock),
+    ]
+
+
+async def test_every_kind_of_request_has_its_date() -> None:
+    clock = ManualClock()
+    for signer in by_each_kind(clock):
+        for make in REQUESTS.values():
+            _, headers = await signer.sign(make("/orders"))
+            assert headers["x-ms-date"] == write_time(clock.utcnow())
+        await signer.close()
 
 
 def test_an_identity_over_http_is_refused() -> None:

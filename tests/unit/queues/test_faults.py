@@ -61,6 +61,7 @@ def answer(status: int, code: str = "", body: bytes = b"", **headers: str) -> Re
         (403, "AuthenticationFailed", AccessDenied),
         (403, "AuthorizationPermissionMismatch", AccessDenied),
         (403, "", AccessDenied),
+        (408, "", QueueUnavailable),
         (429, "TooManyRequests", QueueUnavailable),
         (500, "InternalError", QueueUnavailable),
         (500, "OperationTimedOut", QueueUnavailable),

@@ -10,14 +10,15 @@ from hypothesis import strategies as st
 
 from qtrigger.queues.markup import (
     MarkupError,
+    escape,
     read_error,
     read_fields,
-    read_messages,
     read_sent_id,
     read_time,
     write_message,
     write_time,
 )
+from qtrigger.queues.message_list import read_messages
 
 MESSAGE = (
     "<QueueMessage><MessageId>m1</MessageId>"
@@ -65,6 +66,35 @@ def test_texts_are_unescaped(element: str, text: str) -> None:
     assert message.text == text
 
 
+@given(
+    texts=st.lists(
+        st.text(st.characters(codec="utf-8", exclude_characters="\ufffe\uffff")).filter(
+            lambda text: all(c >= " " or c in "\t\n\r" for c in text)
+        ),
+        max_size=5,
+    )
+)
+def test_a_list_reads_the_same_however_it_is_written(texts: list[str]) -> None:
+    """The service's own way of writing is read by a shorter way than any other."""
+    messages = [MESSAGE.format(text=f"<MessageText>{escape(each)}</MessageText>") for each in texts]
+    apart = [message.replace("<MessageId>", "<!-- by hand --><MessageId>") for message in messages]
+    quoted = [message.replace('"', "&quot;").replace("'", "&apos;") for message in messages]
+
+    found = read_messages(listing(*messages))
+
+    assert [message.text for message in found] == texts
+    assert read_messages(listing(*apart)) == found
+    assert read_messages(listing(*quoted)) == found
+
+
+@pytest.mark.parametrize("text", ["&unknown;", "&lt", "a & b", "&#x1;", "\x01", "<b>"])
+def test_a_text_that_is_no_xml_is_not_read_half(text: str) -> None:
+    whole = MESSAGE.format(text="<MessageText>x</MessageText>")
+    broken = MESSAGE.format(text=f"<MessageText>{text}</MessageText>")
+    with pytest.raises(MarkupError):
+        read_messages(listing(whole, broken))
+
+
 def test_white_space_between_elements_is_nothing() -> None:
     pretty = MESSAGE.format(text="<MessageText>x</MessageText>").replace("><", ">\n  <")
 
@@ -99,6 +129,9 @@ def test_a_peeked_message_lacks_receipt_and_next_visibility() -> None:
         b"<QueueMessagesList><QueueMessage/></QueueMessagesList>",
         b"<QueueMessagesList>&#x1;</QueueMessagesList>",
         b'{"error": "not found"}',
+        b'<?xml version="1.0" encoding="gb2312"?><QueueMessagesList/>',
+        b'<?xml version="1.0" encoding="base64"?><QueueMessagesList/>',
+        b'<?xml version="1.0" encoding="unheard-of"?><QueueMessagesList/>',
         listing(MESSAGE.format(text="")).replace(b"<DequeueCount>3", b"<DequeueCount>many"),
         listing(MESSAGE.format(text="")).replace(b" GMT", b" CET"),
     ],
@@ -133,6 +166,8 @@ def test_an_error_gives_code_and_first_line() -> None:
     assert read_error(body) == ("ServerBusy", "Too busy.")
     assert read_error(b"") == ("", "")
     assert read_error(b"<html/>") == ("", "")
+    assert read_error(b'<?xml version="1.0" encoding="gb2312"?><html/>') == ("", "")
+    assert read_error(b'<?xml version="1.0" encoding="unheard-of"?><html/>') == ("", "")
 
 
 def test_a_written_cr_survives_an_xml_reader() -> None:

@@ -1,0 +1,90 @@
+"""Tells of what is still under way when its time has come.
+
+Owns one timer for many waits, because most of them end long before they are due: what is watched
+costs an entry, and no timer of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Hashable
+from contextlib import AbstractContextManager
+from types import TracebackType
+
+from qtrigger.clock import Clock, Timer
+
+
+class Overdue:
+    """Calls back for each key that was not removed by its time, on the monotonic clock.
+
+    Nothing may be due earlier than what was added before it.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._entries: dict[Hashable, tuple[float, Callable[[], None]]] = {}
+        self._timer: Timer | None = None
+
+    def add(self, key: Hashable, due_at: float, late: Callable[[], None]) -> None:
+        """Call `late` at `due_at`, unless the key is removed before."""
+        self._entries[key] = (due_at, late)
+        if self._timer is None:
+            self._arm(due_at)
+
+    def remove(self, key: Hashable) -> None:
+        """Forget a key; harmless when it is not there."""
+        self._entries.pop(key, None)
+
+    def _arm(self, due_at: float) -> None:
+        delay_s = max(due_at - self._clock.monotonic(), 0.0)
+        self._timer = self._clock.call_later(delay_s, self._look)
+
+    def _look(self) -> None:
+        """The earliest that was waited for may have ended since: wait for the next one."""
+        self._timer = None
+        while self._entries:
+            key = next(iter(self._entries))
+            due_at, late = self._entries[key]
+            if due_at > self._clock.monotonic():
+                self._arm(due_at)
+                return
+            del self._entries[key]
+            late()
+
+
+class Limit(AbstractContextManager[None]):
+    """Around awaits of one task: cancels them at `due_at`, and raises TimeoutError for it.
+
+    What `asyncio.timeout` does, for those who set the same limit thousands of times a second.
+    """
+
+    __slots__ = ("_before", "_due_at", "_is_over", "_overdue", "_task")
+
+    def __init__(self, overdue: Overdue, due_at: float) -> None:
+        self._overdue = overdue
+        self._due_at = due_at
+        self._is_over = False
+
+    def __enter__(self) -> None:
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("a limit is for awaits, and those are made in a task")
+        self._task = task
+        self._before = task.cancelling()
+        self._overdue.add(self, self._due_at, self._late)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        self._overdue.remove(self)
+        # Somebody else may have cancelled the task as well: that one's wish goes before ours.
+        ours = self._is_over and self._task.uncancel() <= self._before
+        if ours and kind is asyncio.CancelledError:
+            raise TimeoutError from error
+
+    def _late(self) -> None:
+        self._is_over = True
+        self._task.cancel()

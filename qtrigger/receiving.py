@@ -1,0 +1,141 @@
+"""How many messages are asked for at once, and when by two requests.
+
+Owns the requests for messages and the places that they take; what comes is handed on, and when to
+poll is not its concern. State is touched by the loop's own thread alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+
+from qtrigger.background import begin
+from qtrigger.clock import Clock
+from qtrigger.errors import QueueError
+from qtrigger.in_hand import InHand
+from qtrigger.queues.client import QueueClient, QueueMessage
+
+# A request that is answered sooner needs none beside it, which would have fewer messages.
+QUICK_S = 0.002
+
+Taken = Callable[[Sequence[QueueMessage], float], None]
+"""Takes what an answer held, and the moment before its request, on the monotonic clock."""
+
+
+class Receiving:
+    """The requests of one listener: batches of `batch_size`, and less beside them.
+
+    While answers are full and take their time, a second request goes beside a batch for the rest
+    of the room, if that is half a batch at least. Where room for a batch takes longer than a
+    request, as with all but the shortest runs, requests are not what holds up the work: it has
+    whole batches then, one after the other, as the reference has.
+    """
+
+    def __init__(
+        self,
+        function: str,
+        *,
+        queue: QueueClient,
+        batch_size: int,
+        lease_s: float,
+        in_hand: InHand,
+        clock: Clock,
+        taken: Taken,
+    ) -> None:
+        self._function = function
+        self._queue = queue
+        self._batch_size = batch_size
+        self._lease_s = lease_s
+        self._in_hand = in_hand
+        self._clock = clock
+        self._taken = taken
+        self._held = False
+        self._beside: asyncio.Task[None] | None = None
+        self._full = False
+        self._took_s = 0.0
+        self._room_took_s = 0.0
+        self._room_since: float | None = None
+
+    @property
+    def two(self) -> bool:
+        """Whether a request is under way beside the batches."""
+        return self._beside is not None
+
+    async def room(self, stopped: asyncio.Event) -> None:
+        """Wait until a whole batch may be asked for, or until told to stop."""
+        self._room_since = since = self._clock.monotonic()
+        await self._in_hand.room(stopped)
+        self._room_took_s = self._clock.monotonic() - since
+        self._room_since = None
+
+    async def batch(self) -> int:
+        """Ask for a batch; how many came. Raises the `QueueError` family."""
+        self._in_hand.asked(self._batch_size)
+        self.consider()
+        try:
+            return await self._receive(self._batch_size)
+        finally:
+            self._in_hand.answered(self._batch_size)
+
+    def consider(self) -> None:
+        """Ask for less than a batch beside it, if there is room now and it is worth it."""
+        if self._beside is not None or not self._full or self._held:
+            return
+        if self._took_s < QUICK_S or self._took_s < self._room_takes_s:
+            return
+        places = self._in_hand.places
+        if places * 2 < self._batch_size:
+            return
+        count = min(places, self._batch_size)
+        # Now, and not when the task begins: the next batch may be asked for before it does.
+        self._in_hand.asked(count)
+        self._beside = begin(self._receive_beside(count), name=f"{self._function} beside")
+        self._beside.add_done_callback(lambda _task: self._beside_ended(count))
+
+    def hold(self) -> None:
+        """Begin no more requests beside a batch, until `go_on`."""
+        self._held = True
+
+    def go_on(self) -> None:
+        """Begin them again."""
+        self._held = False
+
+    def cancel(self) -> None:
+        """Give up the request that is under way beside a batch; its messages stay hidden."""
+        if self._beside is not None:
+            self._beside.cancel()
+
+    async def ended(self) -> None:
+        """Wait for the request beside a batch: its answer may hold messages."""
+        if self._beside is not None:
+            await asyncio.wait([self._beside])
+
+    async def _receive_beside(self, count: int) -> None:
+        # The request that it goes beside meets the same, and tells.
+        with contextlib.suppress(QueueError):
+            await self._receive(count)
+
+    def _beside_ended(self, count: int) -> None:
+        self._beside = None
+        self._in_hand.answered(count)
+        self.consider()
+
+    async def _receive(self, count: int) -> int:
+        asked_at = self._clock.monotonic()
+        try:
+            messages = await self._queue.receive(count, self._lease_s)
+        except QueueError:
+            self._full = False
+            raise
+        self._took_s = self._clock.monotonic() - asked_at
+        self._full = len(messages) == count
+        self._taken(messages, asked_at)
+        return len(messages)
+
+    @property
+    def _room_takes_s(self) -> float:
+        """How long a batch has waited for its room: the last one, or the next one so far."""
+        if self._room_since is None:
+            return self._room_took_s
+        return max(self._room_took_s, self._clock.monotonic() - self._room_since)

@@ -1,0 +1,143 @@
+"""When a second request for messages goes beside the first, and when it does not.
+
+The service takes 10 ms for each request here, as the real one does from nearby.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from qtrigger.errors import AccessDenied
+from qtrigger.events import QueueStateChanged
+from qtrigger.invocation import Outcome, Succeeded, TriggerMessage
+from qtrigger.project.model import QueueOptions
+from tests.unit.harness import PLAIN, Bench, Body, succeed
+
+REQUEST_S = 0.01
+
+
+async def begun(messages: int, body: Body = succeed, options: QueueOptions = PLAIN) -> Bench:
+    bench = Bench(body, options=options)
+    await bench.start(*map(str, range(messages)))
+    for verb in ("receive", "delete", "update"):
+        bench.service.slow(verb, REQUEST_S, times=None)
+    return bench
+
+
+def most_under_way(times: list[float]) -> int:
+    """How many requests that began then, and take 10 ms each, were under way at once."""
+    return max(sum(each <= at < each + REQUEST_S - 1e-6 for each in times) for at in times)
+
+
+async def test_a_full_queue_is_asked_by_two_requests_at_once_and_never_by_more() -> None:
+    bench = await begun(1_200)
+
+    await bench.clock.advance(0.6)
+
+    assert bench.left() == []
+    # One batch of 16 in 10 ms would take 0.75 s.
+    assert most_under_way(bench.service.times("receive")) == 2
+    assert bench.most_at_once <= PLAIN.concurrency
+    await bench.stop()
+
+
+async def test_a_batch_and_what_goes_beside_it_never_exceed_the_room() -> None:
+    async def short(_message: TriggerMessage) -> Outcome:
+        await bench.clock.sleep(0.004)
+        return Succeeded()
+
+    bench = await begun(600, short)
+    taken = list[int]()
+
+    while bench.left():
+        await bench.clock.advance(0.001)
+        taken.append(bench.listener.running)
+
+    assert max(taken) == bench.most_at_once == PLAIN.concurrency
+    await bench.stop()
+
+
+@pytest.mark.parametrize("run_s", [0.05, 1.0])
+async def test_runs_that_take_longer_than_requests_get_whole_batches_one_by_one(
+    run_s: float,
+) -> None:
+    async def slow(_message: TriggerMessage) -> Outcome:
+        await bench.clock.sleep(run_s)
+        return Succeeded()
+
+    bench = await begun(320, slow)
+    await bench.clock.advance(run_s * 6)
+
+    times = bench.service.times("receive")
+    found = len(bench.invocations)
+    assert most_under_way(times[1:]) == 1
+    assert found <= 16 * len(times) <= found + 16
+    await bench.stop()
+
+
+async def test_a_batch_of_one_is_never_two() -> None:
+    bench = await begun(100, options=replace(PLAIN, batch_size=1, new_batch_threshold=0))
+
+    await bench.clock.advance(3.0)
+
+    assert bench.left() == []
+    assert most_under_way(bench.service.times("receive")) == 1
+    assert bench.most_at_once == 1
+    await bench.stop()
+
+
+async def test_an_answer_that_is_not_full_ends_it() -> None:
+    bench = await begun(20)
+
+    await bench.clock.advance(0.3)
+
+    # The batch, then the rest and nothing beside it; from there on the waits of an empty queue.
+    times = bench.service.times("receive")
+    assert bench.left() == []
+    assert len(times) <= 6
+    assert most_under_way(times[2:]) == 1
+    await bench.stop()
+
+
+async def test_a_stop_hands_both_answers_back() -> None:
+    bench = await begun(200)
+    await bench.clock.advance(0.065)
+    assert most_under_way(bench.service.times("receive")) == 2
+
+    await bench.stop()
+
+    done = {body.decode() for body in bench.bodies}
+    assert sorted(bench.left()) == sorted({str(each) for each in range(200)} - done)
+    assert bench.service.counts("orders").invisible == 0
+    assert bench.listener.stranded == 0
+
+
+async def test_a_pause_ends_it() -> None:
+    bench = await begun(600)
+    await bench.clock.advance(0.065)
+
+    bench.listener.pause()
+    asked = len(bench.service.times("receive"))  # a batch may be among them, and one beside it
+    await bench.clock.advance(1.0)
+
+    assert len(bench.service.times("receive")) == asked
+    bench.listener.resume()
+    await bench.clock.advance(1.0)
+    assert bench.left() == []
+    await bench.stop()
+
+
+async def test_a_refusal_of_both_is_told_once() -> None:
+    bench = await begun(600)
+    await bench.clock.advance(0.065)
+
+    bench.service.mend()
+    bench.service.fail("receive", AccessDenied("no", status=403, code="Denied"), times=None)
+    bench.service.slow("delete", REQUEST_S, times=None)
+    await bench.clock.advance(1.0)
+
+    (told,) = bench.probe.of(QueueStateChanged)
+    assert told.state == "failing"
+    await bench.stop()
