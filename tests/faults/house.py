@@ -139,13 +139,13 @@ class House:
 
 @asynccontextmanager
 async def behind_proxy(
-    *, request_s: float = REQUEST_S
+    *, request_s: float = REQUEST_S, options: QueueOptions = OPTIONS
 ) -> AsyncIterator[tuple[House, MemoryQueueService]]:
     """A host that does not run yet, and the account behind its proxy."""
     emulator = BuiltinEmulator(CLOCK)
     try:
         async with FaultProxy(await emulator.start(0)) as proxy:
-            yield House(proxy, request_s=request_s), emulator.service
+            yield House(proxy, request_s=request_s, options=options), emulator.service
     finally:
         await emulator.stop()
 
