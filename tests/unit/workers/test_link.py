@@ -1,0 +1,71 @@
+"""What the host sends to a worker process, and in which frames."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from qtrigger.testing.clock import settle
+from qtrigger.workers.link import Link
+from qtrigger.workers.python.wire import MAX_HEADER, Frame, Parser
+
+
+class Pipe(asyncio.Transport):
+    """Keeps what is written, a piece for each time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pieces: list[bytes] = []
+
+    def write(self, data: Any) -> None:
+        self.pieces.append(bytes(data))
+
+    def frames(self) -> list[Frame]:
+        return Parser().feed(b"".join(self.pieces))
+
+
+def connected() -> tuple[Link, Pipe]:
+    link, pipe = Link(lambda _header, _blob: None, lambda _broke: None), Pipe()
+    link.connection_made(pipe)
+    return link, pipe
+
+
+async def test_the_requests_of_one_turn_go_as_one_frame() -> None:
+    link, pipe = connected()
+
+    link.invoke({"id": 1}, b"one")
+    link.invoke({"id": 2}, b"two")
+    await settle()
+    link.invoke({"id": 3}, b"three")
+    await settle()
+
+    assert pipe.frames() == [
+        ({"t": "invoke", "runs": [{"id": 1}, {"id": 2}]}, b"onetwo"),
+        ({"t": "invoke", "runs": [{"id": 3}]}, b"three"),
+    ]
+
+
+async def test_a_question_about_a_run_comes_behind_the_request_for_it_in_the_same_piece() -> None:
+    link, pipe = connected()
+
+    link.invoke({"id": 1}, b"")
+    link.send({"t": "cancel", "id": 1})
+    link.invoke({"id": 2}, b"")
+    await settle()
+
+    assert [header["t"] for header, _blob in pipe.frames()] == ["invoke", "cancel", "invoke"]
+    assert len(pipe.pieces) == 1
+
+
+async def test_requests_that_are_too_large_together_go_alone() -> None:
+    link, pipe = connected()
+    text = "x" * (MAX_HEADER * 2 // 3)
+
+    link.invoke({"id": 1, "retry": text}, b"one")
+    link.invoke({"id": 2, "retry": text}, b"two")
+    await settle()
+
+    assert [([run["id"] for run in header["runs"]], blob) for header, blob in pipe.frames()] == [
+        ([1], b"one"),
+        ([2], b"two"),
+    ]
