@@ -13,6 +13,9 @@ from typing import Any, cast
 from qtrigger.workers import answers
 from qtrigger.workers.python.wire import Header, Parser, WireError, encode
 
+# So many requests go at once, so that a worker begins with a batch while the rest is made ready.
+MOST_TOGETHER = 8
+
 
 class Link(asyncio.Protocol):
     """An open connection to a worker process.
@@ -65,7 +68,10 @@ class Link(asyncio.Protocol):
         """Send a request for a run, in one frame with others; see `answers.invoke_request`."""
         self._requests.append(request)
         self._bodies.append(bodies)
-        self._flush_soon()
+        if len(self._requests) >= MOST_TOGETHER:
+            self._flush()
+        else:
+            self._flush_soon()
 
     def close(self) -> None:
         """Close at once; without effect when it is closed."""
@@ -97,5 +103,5 @@ class Link(asyncio.Protocol):
         self._flush_due = False
         self._join_requests()
         data, self._unsent = self._unsent, []
-        if self._transport is not None:
+        if data and self._transport is not None:
             self._transport.write(b"".join(data))

@@ -46,7 +46,9 @@ async def through_a_spell(name: str, verb: str) -> None:
     async with behind_proxy(request_s=10.0) as (house, service):
         await put(service, ["plain-0"])
         await house.start()
+        # Done with: a fault that met its output would cost it tries.
         await until(lambda: house.done["plain-0"] == 1, house.probe)
+        await until(lambda: not texts(service, "orders"), house.probe)
         house.proxy.script(FAULTS[name], verb=verb)
         for text in ("plain-1", "never-1", "slow-1"):
             await service.queue("orders").send(text)

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from qtrigger.testing.clock import settle
-from qtrigger.workers.link import Link
+from qtrigger.workers.link import MOST_TOGETHER, Link
 from qtrigger.workers.python.wire import MAX_HEADER, Frame, Parser
 
 
@@ -35,6 +35,7 @@ async def test_the_requests_of_one_turn_go_as_one_frame() -> None:
 
     link.invoke({"id": 1}, b"one")
     link.invoke({"id": 2}, b"two")
+    assert pipe.pieces == []
     await settle()
     link.invoke({"id": 3}, b"three")
     await settle()
@@ -43,6 +44,19 @@ async def test_the_requests_of_one_turn_go_as_one_frame() -> None:
         ({"t": "invoke", "runs": [{"id": 1}, {"id": 2}]}, b"onetwo"),
         ({"t": "invoke", "runs": [{"id": 3}]}, b"three"),
     ]
+
+
+async def test_a_worker_begins_with_a_batch_before_the_last_of_it_is_made_ready() -> None:
+    link, pipe = connected()
+
+    for number in range(MOST_TOGETHER):
+        link.invoke({"id": number}, b"")
+    assert len(pipe.pieces) == 1
+    await settle()
+
+    assert len(pipe.pieces) == 1
+    ((header, _bodies),) = pipe.frames()
+    assert len(header["runs"]) == MOST_TOGETHER
 
 
 async def test_a_question_about_a_run_comes_behind_the_request_for_it_in_the_same_piece() -> None:
