@@ -1,45 +1,85 @@
-"""The host's end of the socket to a worker."""
+"""What the host sends to a worker process, and in which frames."""
 
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
+from qtrigger.testing.clock import settle
 from qtrigger.workers.link import MOST_TOGETHER, Link
-from qtrigger.workers.python.wire import Parser
+from qtrigger.workers.python.wire import MAX_HEADER, Frame, Parser
 
 
-class Written(asyncio.Transport):
-    """A transport that keeps what it is given, a list of frames for each write."""
+class Pipe(asyncio.Transport):
+    """Keeps what is written, a piece for each time."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.writes: list[int] = []
-        self._parser = Parser()
+        self.pieces: list[bytes] = []
 
-    def write(self, data: bytes | bytearray | memoryview) -> None:
-        frames = self._parser.feed(bytes(data))
-        self.writes.append(sum(len(header["runs"]) for header, _ in frames))
+    def write(self, data: Any) -> None:
+        self.pieces.append(bytes(data))
+
+    def frames(self) -> list[Frame]:
+        return Parser().feed(b"".join(self.pieces))
 
 
-async def test_requests_of_one_turn_of_the_loop_go_together() -> None:
-    written, link = Written(), Link(lambda _header, _blob: None, lambda _broke: None)
-    link.connection_made(written)
+def connected() -> tuple[Link, Pipe]:
+    link, pipe = Link(lambda _header, _blob: None, lambda _broke: None), Pipe()
+    link.connection_made(pipe)
+    return link, pipe
 
-    for number in range(3):
-        link.invoke({"id": number}, b"")
-    assert written.writes == []
-    await asyncio.sleep(0)
 
-    assert written.writes == [3]
+async def test_the_requests_of_one_turn_go_as_one_frame() -> None:
+    link, pipe = connected()
+
+    link.invoke({"id": 1}, b"one")
+    link.invoke({"id": 2}, b"two")
+    assert pipe.pieces == []
+    await settle()
+    link.invoke({"id": 3}, b"three")
+    await settle()
+
+    assert pipe.frames() == [
+        ({"t": "invoke", "runs": [{"id": 1}, {"id": 2}]}, b"onetwo"),
+        ({"t": "invoke", "runs": [{"id": 3}]}, b"three"),
+    ]
 
 
 async def test_a_worker_begins_with_a_batch_before_the_last_of_it_is_made_ready() -> None:
-    written, link = Written(), Link(lambda _header, _blob: None, lambda _broke: None)
-    link.connection_made(written)
+    link, pipe = connected()
 
     for number in range(MOST_TOGETHER):
         link.invoke({"id": number}, b"")
+    assert len(pipe.pieces) == 1
+    await settle()
 
-    assert written.writes == [MOST_TOGETHER]
-    await asyncio.sleep(0)
-    assert written.writes == [MOST_TOGETHER]
+    assert len(pipe.pieces) == 1
+    ((header, _bodies),) = pipe.frames()
+    assert len(header["runs"]) == MOST_TOGETHER
+
+
+async def test_a_question_about_a_run_comes_behind_the_request_for_it_in_the_same_piece() -> None:
+    link, pipe = connected()
+
+    link.invoke({"id": 1}, b"")
+    link.send({"t": "cancel", "id": 1})
+    link.invoke({"id": 2}, b"")
+    await settle()
+
+    assert [header["t"] for header, _blob in pipe.frames()] == ["invoke", "cancel", "invoke"]
+    assert len(pipe.pieces) == 1
+
+
+async def test_requests_that_are_too_large_together_go_alone() -> None:
+    link, pipe = connected()
+    text = "x" * (MAX_HEADER * 2 // 3)
+
+    link.invoke({"id": 1, "retry": text}, b"one")
+    link.invoke({"id": 2, "retry": text}, b"two")
+    await settle()
+
+    assert [([run["id"] for run in header["runs"]], blob) for header, blob in pipe.frames()] == [
+        ([1], b"one"),
+        ([2], b"two"),
+    ]
