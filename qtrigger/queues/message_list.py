@@ -27,8 +27,8 @@ _NAMES = (
 # reader of XML turns into a line feed.
 _TEXT = r"[^<>\x00-\x08\x0b-\x1f\ufffe\uffff]*"
 _BEGIN = re.compile(
-    r"\ufeff?(?:<\?xml version=[\"']1\.0[\"'](?: encoding=[\"'](?i:utf-8)[\"'])?"
-    r"(?: standalone=[\"']yes[\"'])?[ \t\r\n]*\?>)?[ \t\r\n]*<QueueMessagesList>"
+    r'\ufeff?(?:<\?xml version="1\.0"(?: encoding="(?i:utf-8)")?(?: standalone="yes")?'
+    r"[ \t\r\n]*\?>)?[ \t\r\n]*<QueueMessagesList>"
 )
 _MESSAGE = re.compile(
     "<QueueMessage>" + "".join(f"<{name}>({_TEXT})</{name}>" for name in _NAMES) + "</QueueMessage>"

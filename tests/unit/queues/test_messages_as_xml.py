@@ -244,6 +244,7 @@ PLACES = st.one_of(st.integers(0, len(WHOLE)), st.sampled_from(EDGES))
 
 
 @example(at=AT_TEXT, cut=0, fragment="]]>")
+@example(at=WHOLE.index('"1.0"'), cut=1, fragment="'")
 @example(at=len(WHOLE), cut=0, fragment="\u00a0")
 @example(at=len(WHOLE), cut=0, fragment="<QueueMessagesList/>")
 @example(at=0, cut=0, fragment=" ")
