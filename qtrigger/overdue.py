@@ -11,7 +11,8 @@ from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager
 from types import TracebackType
 
-from qtrigger.clock import Clock, Timer
+from qtrigger.alarm import Alarm
+from qtrigger.clock import Clock
 
 
 class Overdue:
@@ -21,32 +22,25 @@ class Overdue:
     """
 
     def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+        self._alarm = Alarm(clock, self._ring)
         self._entries: dict[Hashable, tuple[float, Callable[[], None]]] = {}
-        self._timer: Timer | None = None
 
     def add(self, key: Hashable, due_at: float, late: Callable[[], None]) -> None:
         """Call `late` at `due_at`, unless the key is removed before."""
         self._entries[key] = (due_at, late)
-        if self._timer is None:
-            self._arm(due_at)
+        self._alarm.set(due_at)
 
     def remove(self, key: Hashable) -> None:
         """Forget a key; harmless when it is not there."""
         self._entries.pop(key, None)
 
-    def _arm(self, due_at: float) -> None:
-        delay_s = max(due_at - self._clock.monotonic(), 0.0)
-        self._timer = self._clock.call_later(delay_s, self._look)
-
-    def _look(self) -> None:
+    def _ring(self, now: float) -> None:
         """The earliest that was waited for may have ended since: wait for the next one."""
-        self._timer = None
         while self._entries:
             key = next(iter(self._entries))
             due_at, late = self._entries[key]
-            if due_at > self._clock.monotonic():
-                self._arm(due_at)
+            if due_at > now:
+                self._alarm.set(due_at)
                 return
             del self._entries[key]
             late()

@@ -12,10 +12,10 @@ from itertools import count
 from operator import itemgetter
 from typing import Any
 
+from qtrigger.alarm import Alarm
 from qtrigger.clock import Clock
 from qtrigger.invocation import Interrupted, Invocation, Outcome, Ran, TimedOut, WorkerLost
 from qtrigger.workers import answers
-from qtrigger.workers.alarm import Alarm
 
 # How long the process may take to say how a run stands, or an async function to end once it is
 # cancelled.
