@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from qtrigger.errors import AccessDenied
+from qtrigger.errors import AccessDenied, QueueUnavailable
 from qtrigger.events import QueueStateChanged
 from qtrigger.invocation import Outcome, Succeeded, TriggerMessage
 from qtrigger.project.model import QueueOptions
@@ -112,6 +112,33 @@ async def test_a_stop_hands_both_answers_back() -> None:
     assert sorted(bench.left()) == sorted({str(each) for each in range(200)} - done)
     assert bench.service.counts("orders").invisible == 0
     assert bench.listener.stranded == 0
+
+
+@pytest.mark.parametrize("moment_ms", range(40, 60))
+async def test_a_batch_that_fails_beside_one_that_fills_the_room_waits_for_room(
+    moment_ms: int,
+) -> None:
+    """One request fails, and soon after that runs take a minute."""
+    taking_s = 0.0
+
+    async def work(_message: TriggerMessage) -> Outcome:
+        if taking_s:
+            await bench.clock.sleep(taking_s)
+        return Succeeded()
+
+    bench = await begun(600, work)
+    await bench.clock.advance(moment_ms / 1000)
+    bench.service.mend()
+    bench.service.fail("receive", QueueUnavailable("reset"), times=1)
+    for verb in ("receive", "delete", "update"):
+        bench.service.slow(verb, REQUEST_S, times=None)
+    await bench.clock.advance(0.015)
+    taking_s = 60.0
+    await bench.clock.advance(10.0)
+
+    assert bench.most_at_once <= PLAIN.concurrency
+    taking_s = 0.0
+    await bench.stop()
 
 
 async def test_a_pause_ends_it() -> None:
