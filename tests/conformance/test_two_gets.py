@@ -5,11 +5,12 @@ The service takes 10 ms for each request here, as the real one does from nearby.
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
 
-from qtrigger.errors import AccessDenied
+from qtrigger.errors import AccessDenied, QueueUnavailable
 from qtrigger.events import QueueStateChanged
 from qtrigger.invocation import Outcome, Succeeded, TriggerMessage
 from qtrigger.project.model import QueueOptions
@@ -140,4 +141,31 @@ async def test_a_refusal_of_both_is_told_once() -> None:
 
     (told,) = bench.probe.of(QueueStateChanged)
     assert told.state == "failing"
+    await bench.stop()
+
+
+async def test_nothing_is_asked_for_between_batches_that_have_their_room_already() -> None:
+    async def held(_message: TriggerMessage) -> Outcome:
+        await let_go.wait()
+        return Succeeded()
+
+    let_go = asyncio.Event()
+    let_go.set()
+    bench = await begun(600, held)
+    await bench.clock.advance(0.065)
+    # The next batch fails at once; the runs of the one before it end after that.
+    bench.service.mend()
+    bench.service.fail("receive", QueueUnavailable("busy"))
+    bench.service.slow("receive", REQUEST_S, times=None)
+    await bench.clock.advance(0.008)
+    failed = len(bench.service.times("receive"))
+    let_go.clear()
+
+    await bench.clock.advance(0.05)
+    assert len(bench.service.times("receive")) == failed
+
+    await bench.clock.advance(5.0)
+    assert len(bench.service.times("receive")) > failed
+    assert bench.most_at_once <= PLAIN.concurrency
+    let_go.set()
     await bench.stop()
