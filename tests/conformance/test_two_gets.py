@@ -32,6 +32,11 @@ def most_under_way(times: list[float]) -> int:
     return max(sum(each <= at < each + REQUEST_S - 1e-6 for each in times) for at in times)
 
 
+def taken_before(bench: Bench) -> int:
+    """How many of the messages that are left have been received at least once."""
+    return sum(each.dequeue_count > 0 for each in bench.service.peek_all("orders"))
+
+
 async def test_a_full_queue_is_asked_by_two_requests_at_once_and_never_by_more() -> None:
     bench = await begun(1_200)
 
@@ -169,3 +174,21 @@ async def test_nothing_is_asked_for_between_batches_that_have_their_room_already
     assert bench.most_at_once <= PLAIN.concurrency
     let_go.set()
     await bench.stop()
+
+
+async def test_a_listener_that_is_given_up_while_it_ends_gives_up_both_requests() -> None:
+    bench = await begun(200)
+    await bench.clock.advance(0.055)
+    bench.service.mend()
+    bench.service.slow("receive", REQUEST_S)
+    bench.service.slow("receive", 100.0, times=None)
+    await bench.clock.advance(0.008)
+    bench.listener.stop_polling()
+    await bench.clock.advance(0.1)
+    taken = taken_before(bench)
+
+    await bench.give_up()
+    await bench.clock.advance(200.0)
+
+    assert taken_before(bench) == taken
+    assert bench.listener.unsettled == 0
