@@ -153,10 +153,10 @@ class Listener:
         """Poll until told to stop; messages may still be on their way then, see `settled`."""
         try:
             await self._poll_until_stopped()
+            await self._receiving.ended()
         except asyncio.CancelledError:
             self._receiving.cancel()
             raise
-        await self._receiving.ended()
 
     async def _poll_until_stopped(self) -> None:
         while not self._stopped.is_set():

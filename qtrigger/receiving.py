@@ -52,6 +52,8 @@ class Receiving:
         self._taken = taken
         self._held = False
         self._beside: asyncio.Task[None] | None = None
+        # While the listener waits for something else, the next batch has its room already.
+        self._at_it = False
         self._full = False
         self._took_s = 0.0
         self._room_took_s = 0.0
@@ -65,22 +67,28 @@ class Receiving:
     async def room(self, stopped: asyncio.Event) -> None:
         """Wait until a whole batch may be asked for, or until told to stop."""
         self._room_since = since = self._clock.monotonic()
-        await self._in_hand.room(stopped)
+        self._at_it = True
+        try:
+            await self._in_hand.room(stopped)
+        finally:
+            self._at_it = False
         self._room_took_s = self._clock.monotonic() - since
         self._room_since = None
 
     async def batch(self) -> int:
         """Ask for a batch; how many came. Raises the `QueueError` family."""
         self._in_hand.asked(self._batch_size)
+        self._at_it = True
         self.consider()
         try:
             return await self._receive(self._batch_size)
         finally:
+            self._at_it = False
             self._in_hand.answered(self._batch_size)
 
     def consider(self) -> None:
-        """Ask for less than a batch beside it, if there is room now and it is worth it."""
-        if self._beside is not None or not self._full or self._held:
+        """Ask for more beside a batch, or while one has no room yet, if that is worth it."""
+        if self._beside is not None or not self._full or self._held or not self._at_it:
             return
         if self._took_s < QUICK_S or self._took_s < self._room_takes_s:
             return

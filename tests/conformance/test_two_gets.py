@@ -5,6 +5,7 @@ The service takes 10 ms for each request here, as the real one does from nearby.
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -29,6 +30,11 @@ async def begun(messages: int, body: Body = succeed, options: QueueOptions = PLA
 def most_under_way(times: list[float]) -> int:
     """How many requests that began then, and take 10 ms each, were under way at once."""
     return max(sum(each <= at < each + REQUEST_S - 1e-6 for each in times) for at in times)
+
+
+def taken_before(bench: Bench) -> int:
+    """How many of the messages that are left have been received at least once."""
+    return sum(each.dequeue_count > 0 for each in bench.service.peek_all("orders"))
 
 
 async def test_a_full_queue_is_asked_by_two_requests_at_once_and_never_by_more() -> None:
@@ -168,3 +174,48 @@ async def test_a_refusal_of_both_is_told_once() -> None:
     (told,) = bench.probe.of(QueueStateChanged)
     assert told.state == "failing"
     await bench.stop()
+
+
+async def test_nothing_is_asked_for_between_batches_that_have_their_room_already() -> None:
+    async def held(_message: TriggerMessage) -> Outcome:
+        await let_go.wait()
+        return Succeeded()
+
+    let_go = asyncio.Event()
+    let_go.set()
+    bench = await begun(600, held)
+    await bench.clock.advance(0.065)
+    # The next batch fails at once; the runs of the one before it end after that.
+    bench.service.mend()
+    bench.service.fail("receive", QueueUnavailable("busy"))
+    bench.service.slow("receive", REQUEST_S, times=None)
+    await bench.clock.advance(0.008)
+    failed = len(bench.service.times("receive"))
+    let_go.clear()
+
+    await bench.clock.advance(0.05)
+    assert len(bench.service.times("receive")) == failed
+
+    await bench.clock.advance(5.0)
+    assert len(bench.service.times("receive")) > failed
+    assert bench.most_at_once <= PLAIN.concurrency
+    let_go.set()
+    await bench.stop()
+
+
+async def test_a_listener_that_is_given_up_while_it_ends_gives_up_both_requests() -> None:
+    bench = await begun(200)
+    await bench.clock.advance(0.055)
+    bench.service.mend()
+    bench.service.slow("receive", REQUEST_S)
+    bench.service.slow("receive", 100.0, times=None)
+    await bench.clock.advance(0.008)
+    bench.listener.stop_polling()
+    await bench.clock.advance(0.1)
+    taken = taken_before(bench)
+
+    await bench.give_up()
+    await bench.clock.advance(200.0)
+
+    assert taken_before(bench) == taken
+    assert bench.listener.unsettled == 0

@@ -142,6 +142,12 @@ class Bench:
         await self.clock.run(self._task)
         await self.clock.run(self.listener.settled())
 
+    async def give_up(self) -> None:
+        """Wait no longer for the listener's end, as a host whose time to stop is over."""
+        assert self._task is not None
+        self._task.cancel()
+        await asyncio.wait([self._task])
+
     def left(self, queue: str | None = None) -> list[str]:
         """The texts on a queue, hidden ones too."""
         name = queue or self.name

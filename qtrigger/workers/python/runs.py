@@ -90,6 +90,8 @@ class Runs:
         """
         run = self._open.get(number)
         if run is None:
+            # Its answer may wait for the end of this turn of the loop, which somebody blocks.
+            self._channel.flush()
             return
         started = run.call.started
         left = limit_s if started is None else started + limit_s - time.monotonic()
@@ -104,6 +106,7 @@ class Runs:
         """Cancel a run if it is async; a plain one says that it goes on. In the reading thread."""
         run = self._open.get(number)
         if run is None:
+            self._channel.flush()  # as above
             return
         if run.plan.is_async:
             self._loop.call_soon_threadsafe(self._cancel, run)

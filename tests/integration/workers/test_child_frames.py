@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import sys
@@ -42,6 +43,13 @@ ECHO = """
         return msg
 """
 
+BLOCKS = """
+    import threading
+
+    async def main(msg: str):
+        threading.Event().wait(5)
+"""
+
 RETRIED = """
     import json
 
@@ -57,7 +65,7 @@ RETRIED = """
 
 
 class Child:
-    """A process that has loaded the functions `waits`, `plain`, `quick`, `echo` and `retried`."""
+    """A process that has loaded the functions that the `child` fixture writes."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -105,6 +113,7 @@ async def child(tmp_path: Path) -> AsyncIterator[Child]:
         write_function(tmp_path, "waits", ASYNC),
         write_function(tmp_path, "plain", PLAIN),
         write_function(tmp_path, "quick", QUICK),
+        write_function(tmp_path, "blocks", BLOCKS),
         write_function(tmp_path, "echo", ECHO, bindings=(TRIGGER, RETURN)),
         write_function(tmp_path, "retried", RETRIED, bindings=(TRIGGER, RETURN), outputs="exact"),
     ]
@@ -138,6 +147,23 @@ async def test_runs_that_succeed_together_are_answered_by_one_frame(child: Child
     succeeded = await child.receive("succeeded")
 
     assert sorted(number for number, _took_us in succeeded["runs"]) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("question", [{"t": "overdue", "limit": 1.0}, {"t": "cancel"}])
+async def test_a_question_brings_the_answer_that_a_blocked_loop_holds_back(
+    child: Child, question: dict[str, Any]
+) -> None:
+    child.send(invoke(1, "quick", "over"), invoke(2, "blocks"))
+    await child.receive("log")
+
+    async with asyncio.timeout(2):  # the loop is blocked for longer
+        while not any(header["t"] == "succeeded" for header, _blob in child.came):
+            child.send(({**question, "id": 1}, b""))
+            with contextlib.suppress(TimeoutError):  # it was asked before the run had ended
+                async with asyncio.timeout(0.2):
+                    await child.read()
+
+    assert (await child.receive("succeeded"))["runs"][0][0] == 1
 
 
 async def test_one_frame_may_ask_for_many_runs_each_with_its_own_body(child: Child) -> None:
