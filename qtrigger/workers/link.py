@@ -89,9 +89,14 @@ class Link(asyncio.Protocol):
         bodies, self._bodies = self._bodies, []
         try:
             frames = [encode(answers.invoke_header(requests), b"".join(bodies))]
-        except WireError:  # together they are too large for a frame, which none is alone
+        except WireError:  # together they are too large for a frame, which hardly one is alone
             alone = zip(requests, bodies, strict=True)
-            frames = [encode(answers.invoke_header([each]), body) for each, body in alone]
+            try:
+                frames = [encode(answers.invoke_header([each]), body) for each, body in alone]
+            except WireError as error:  # its run would wait for an answer for ever
+                self._broke = f"qtrigger could not ask it for a run: {error}"
+                self.close()
+                return
         self._unsent += frames
 
     def _flush_soon(self) -> None:

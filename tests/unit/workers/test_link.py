@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from qtrigger.testing.clock import settle
@@ -16,9 +17,13 @@ class Pipe(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__()
         self.pieces: list[bytes] = []
+        self.aborted: Callable[[], None] = lambda: None
 
     def write(self, data: Any) -> None:
         self.pieces.append(bytes(data))
+
+    def abort(self) -> None:
+        self.aborted()
 
     def frames(self) -> list[Frame]:
         return Parser().feed(b"".join(self.pieces))
@@ -83,3 +88,17 @@ async def test_requests_that_are_too_large_together_go_alone() -> None:
         ([1], b"one"),
         ([2], b"two"),
     ]
+
+
+async def test_a_request_too_large_for_any_frame_ends_the_connection() -> None:
+    closed = list[str]()
+    link, pipe = Link(lambda _header, _blob: None, closed.append), Pipe()
+    pipe.aborted = lambda: link.connection_lost(None)
+    link.connection_made(pipe)
+
+    link.invoke({"id": 1, "retry": "x" * MAX_HEADER}, b"")
+    await settle()
+
+    (why,) = closed
+    assert "over the limits" in why
+    assert pipe.pieces == []
