@@ -29,7 +29,7 @@ def described() -> str:
         [
             f"{processors} processors ({_field('/proc/cpuinfo', 'model name')})",
             f"{_gib(_field('/proc/meminfo', 'MemTotal')):.0f} GiB",
-            f"{platform.system()} {platform.release()} {platform.machine()}",
+            f"{platform.system()} {_number(platform.release())} {platform.machine()}",
             f"{platform.python_implementation()} {platform.python_version()}",
         ]
     )
@@ -67,6 +67,11 @@ def _field(file: str, name: str) -> str:
         if key.strip() == name:
             return " ".join(value.split())
     return "unknown"
+
+
+def _number(release: str) -> str:
+    """A kernel's version without what its builder has added, which tells of one machine only."""
+    return release.partition("-")[0]
 
 
 def _gib(text: str) -> float:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import platform
 import re
 import subprocess
 import sys
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from benchmarks import report
+from benchmarks import machine, report
 from benchmarks.chart import BARS, Bar, svg
 from benchmarks.consumers import ALL
 from benchmarks.limit import Limit
@@ -165,3 +166,11 @@ def test_a_process_and_what_it_leaves_behind_are_gone_after_the_block(tmp_path: 
         family = [process.pid, *below([process.pid])]
         assert [alive(pid) for pid in family] == [True, True]
     assert [alive(pid) for pid in family] == [False, False]
+
+
+def test_the_machine_is_described_without_the_name_that_its_kernel_was_built_under() -> None:
+    release = platform.release()
+    number, dash, built_as = release.partition("-")
+
+    assert f" {number} " in machine.described()
+    assert not dash or f"-{built_as}" not in machine.described()
