@@ -154,7 +154,8 @@ class Listener:
         try:
             await self._poll_until_stopped()
             await self._receiving.ended()
-        except asyncio.CancelledError:
+        except BaseException:
+            # Cancelled, or ended by a defect: nobody would see to what that request brings.
             self._receiving.cancel()
             raise
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from typing import cast
 
 import pytest
 
-from qtrigger.errors import AccessDenied, QueueUnavailable
+from qtrigger.errors import AccessDenied, QueueError, QueueUnavailable
 from qtrigger.events import QueueStateChanged
 from qtrigger.invocation import Outcome, Succeeded, TriggerMessage
 from qtrigger.project.model import QueueOptions
@@ -219,3 +220,25 @@ async def test_a_listener_that_is_given_up_while_it_ends_gives_up_both_requests(
 
     assert taken_before(bench) == taken
     assert bench.listener.unsettled == 0
+
+
+@pytest.mark.parametrize("moment_ms", range(40, 60))
+async def test_a_defect_in_both_requests_ends_the_listener_and_begins_no_more_of_them(
+    moment_ms: int,
+) -> None:
+    async def short(message: TriggerMessage) -> Outcome:
+        await bench.clock.sleep(0.001 * (int(message.body) % 4))
+        return Succeeded()
+
+    bench = await begun(600, short)
+    await bench.clock.advance(moment_ms / 1000)
+    before = len(bench.service.times("receive"))
+
+    bench.service.mend()
+    bench.service.fail("receive", cast("QueueError", RuntimeError("a defect")), times=None)
+    await bench.clock.advance(10.0)
+
+    # The batch, one beside it, and one more where an answer from before was full.
+    assert len(bench.service.times("receive")) - before <= 3
+    with pytest.raises(RuntimeError, match="a defect"):
+        await bench.stop()
