@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 import click
 
 from qtrigger.events import Event, FunctionState, HostReady, UserLog
-from qtrigger.telemetry.line import TextStream, is_plain_success, is_shown, is_wanted, level_name
-from qtrigger.telemetry.lines import Line, line_of
+from qtrigger.telemetry.line import Line, TextStream, level_name
 from qtrigger.telemetry.outcomes import duration_text
+from qtrigger.telemetry.shown import is_wanted, shown_line
 
 SHORT_ID = 8
 TAG_WIDTH = 8
@@ -45,12 +45,9 @@ class ConsoleSink:
         if isinstance(event, HostReady):
             self._announce(event)
             return
-        if self._level > logging.INFO and is_plain_success(event):
-            return
-        line = line_of(event)
-        if not is_shown(event, line, self._level):
-            return
-        self._write(self._render(line, of_user=isinstance(event, UserLog)))
+        line = shown_line(event, self._level)
+        if line is not None:
+            self._write(self._render(line, of_user=isinstance(event, UserLog)))
 
     def wants(self, kind: type[Event]) -> bool:
         """See `EventSink`."""

@@ -6,14 +6,13 @@ event's own fields.
 
 from __future__ import annotations
 
-import logging
 from typing import Any, cast
 
 import structlog
 
 from qtrigger.events import Event
-from qtrigger.telemetry.line import TextStream, is_plain_success, is_shown, is_wanted, level_name
-from qtrigger.telemetry.lines import line_of
+from qtrigger.telemetry.line import TextStream, level_name
+from qtrigger.telemetry.shown import is_wanted, shown_line
 
 SCHEMA_VERSION = 1
 # journald cuts a line at 48 KiB; what is trimmed is marked.
@@ -35,10 +34,8 @@ class JsonSink:
 
     def emit(self, event: Event) -> None:
         """Write one event, unless its level is below the wanted one."""
-        if self._level > logging.INFO and is_plain_success(event):
-            return
-        line = line_of(event)
-        if not is_shown(event, line, self._level):
+        line = shown_line(event, self._level)
+        if line is None:
             return
         known = {
             "function": line.function,

@@ -11,18 +11,7 @@ from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import Protocol
 
-from qtrigger.events import (
-    Event,
-    InvocationFinished,
-    InvocationStarted,
-    LeaseRenewed,
-    PollFinished,
-    UserLog,
-)
-from qtrigger.invocation import Succeeded
-
-# The kinds of a busy host's every message and poll whose lines are of level debug.
-MINUTE = frozenset({InvocationStarted, LeaseRenewed, PollFinished})
+from qtrigger.events import Event
 
 
 class TextStream(Protocol):
@@ -53,30 +42,6 @@ class Line:
 def line_of(event: Event) -> Line:
     """Return the line of an event. Raises TypeError for a value that is no event."""
     raise TypeError(f"no line for {type(event).__name__}")
-
-
-def is_shown(event: Event, line: Line, least: int) -> bool:
-    """Whether a line is to be shown where `least` is the least level wanted.
-
-    Of user code only the lines that it was asked for come here: its debug lines, which take
-    PYTHON_ENABLE_DEBUG_LOGGING, are shown beside the host's lines from info up.
-    """
-    if isinstance(event, UserLog) and least <= logging.INFO:
-        return True
-    return line.level >= least
-
-
-def is_wanted(kind: type[Event], least: int) -> bool:
-    """Whether lines of that kind can ever be shown where `least` is the least level wanted."""
-    return least <= logging.DEBUG or kind not in MINUTE
-
-
-def is_plain_success(event: Event) -> bool:
-    """Whether it is the commonest event of all, whose line is of level info.
-
-    So that where no such line is shown, none is made.
-    """
-    return isinstance(event, InvocationFinished) and isinstance(event.outcome, Succeeded)
 
 
 def level_name(level: int) -> str:
