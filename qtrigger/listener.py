@@ -116,7 +116,7 @@ class Listener:
     @property
     def seen_empty(self) -> bool:
         """Whether nothing is left to do: the last poll found nothing, or there are none now."""
-        if self.unsettled or self._receiving.two:
+        if self.unsettled or self._receiving.asks_beside:
             return False
         if not self._resumed.is_set():
             return True

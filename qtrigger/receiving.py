@@ -60,8 +60,8 @@ class Receiving:
         self._room_since: float | None = None
 
     @property
-    def two(self) -> bool:
-        """Whether a request is under way beside the batches."""
+    def asks_beside(self) -> bool:
+        """Whether a request is under way that is no batch's."""
         return self._beside is not None
 
     async def room(self, stopped: asyncio.Event) -> None:
