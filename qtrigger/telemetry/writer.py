@@ -29,7 +29,8 @@ class BackgroundWriter:
         self._stream = stream
         self._most_waiting = most_waiting
         self._texts: deque[str] = deque()
-        self._dropped = 0
+        self._dropped = 0  # counted by those who write …
+        self._dropped_told = 0  # … and told by the thread
         self._broken = False
         self._woken = threading.Event()
         self._closing = threading.Event()
@@ -67,7 +68,8 @@ class BackgroundWriter:
 
     def _waiting(self) -> str:
         texts = [self._texts.popleft() for _ in range(len(self._texts))]
-        dropped, self._dropped = self._dropped, 0
+        dropped = self._dropped - self._dropped_told
+        self._dropped_told += dropped
         if dropped:
             texts.append(f"({dropped} lines were dropped: the reader of this output is too slow)\n")
         return "".join(texts)
