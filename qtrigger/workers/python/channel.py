@@ -61,7 +61,8 @@ class Channel:
     def put_success(self, number: int, took_us: int) -> None:
         """Take a run that has succeeded, after so many microseconds, for the next `flush`."""
         with self._changed:
-            self._successes.append((number, took_us))
+            if self._open:
+                self._successes.append((number, took_us))
 
     def send(self, header: Mapping[str, Any], blob: bytes = b"") -> None:
         """`put` and `flush`."""
