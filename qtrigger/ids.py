@@ -1,4 +1,7 @@
-"""Names for what happens once."""
+"""Names for what happens once.
+
+Owns their form. Knows nothing of what they name.
+"""
 
 from __future__ import annotations
 

@@ -7,13 +7,13 @@ outputs and of the message. It knows neither terminals nor HTTP; the worker is g
 from __future__ import annotations
 
 import difflib
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from qtrigger.errors import ProjectError, QtriggerError
+from qtrigger.ids import new_id
 from qtrigger.invocation import (
     ErrorDetail,
     Failed,
@@ -118,7 +118,7 @@ def message_of(
     given = {_field(name): value for name, value in metadata.items()}
     inserted = _time(given, "inserted", now)
     return TriggerMessage(
-        id=given.get("id") or str(uuid.uuid4()),
+        id=given.get("id") or new_id(),
         body=body,
         dequeue_count=_count(given.get("dequeue_count", "1")),
         inserted=inserted,
@@ -142,7 +142,7 @@ async def try_out(
     A retry policy is shown to the function, and not carried out. `timeout_s` is functionTimeout.
     """
     invocation = Invocation(
-        id=str(uuid.uuid4()),
+        id=new_id(),
         function=function.name,
         messages=(message,),
         max_dequeue_count=function.options.max_dequeue_count,

@@ -11,13 +11,13 @@ import base64
 import heapq
 import itertools
 import math
-import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from qtrigger.clock import Clock
 from qtrigger.errors import LeaseLostError, QueueRejected
+from qtrigger.ids import new_id
 from qtrigger.queues.client import MAX_RECEIVE, NEVER_EXPIRES_S, QueueMessage, Receipt
 from qtrigger.queues.encoding import check_text
 
@@ -81,7 +81,7 @@ class MessageStore:
         now = self._now()
         lifetime = math.inf if ttl == NEVER_EXPIRES_S else float(ttl)
         stored = _Stored(
-            id=str(uuid.uuid4()),
+            id=new_id(),
             text=text,
             inserted=now,
             expires=_later(now, lifetime),

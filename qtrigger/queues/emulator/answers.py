@@ -5,7 +5,6 @@ Owns the form only; knows no queue and no rule.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable, Mapping
 
 from aiohttp import web
@@ -20,6 +19,7 @@ from qtrigger.errors import (
     QueueRejected,
     QueueUnavailable,
 )
+from qtrigger.ids import new_id
 from qtrigger.queues.client import QueueMessage
 from qtrigger.queues.markup import escape, write_time
 from qtrigger.queues.wire import API_VERSION
@@ -148,7 +148,7 @@ def _answer(status: int, headers: Mapping[str, str]) -> web.Response:
         status=status,
         headers={
             "Server": SERVER,
-            "x-ms-request-id": str(uuid.uuid4()),
+            "x-ms-request-id": new_id(),
             "x-ms-version": API_VERSION,
             **headers,
         },
