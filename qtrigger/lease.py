@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
+from functools import partial
 from typing import Protocol, TypeVar
 
 from qtrigger.background import begin
 from qtrigger.backoff import RenewalPacing
-from qtrigger.clock import Clock, Timer
+from qtrigger.clock import Clock
 from qtrigger.errors import LeaseLostError, QueueError, QueueMissing, QueueUnavailable
+from qtrigger.overdue import Overdue
 from qtrigger.queues.client import REQUEST_TIMEOUT_S, QueueClient, QueueMessage
 
 T = TypeVar("T")
@@ -55,6 +57,7 @@ class Lease:
         lease_s: float,
         received_at: float,
         clock: Clock,
+        renewals: Overdue,
     ) -> None:
         self.message = message
         self.expires_at = received_at + _whole(lease_s)
@@ -67,7 +70,7 @@ class Lease:
         self._lease_s = _whole(lease_s)
         self._clock = clock
         self._pacing = RenewalPacing(self._lease_s)
-        self._timer: Timer | None = None
+        self._renewals = renewals
         self._renewal: asyncio.Task[None] | None = None
         self._over = False
         self.settled = False
@@ -118,15 +121,13 @@ class Lease:
     def let_go(self) -> None:
         """Renew no more; unless it was settled, the message comes back when the lease ends."""
         self._over = True
-        if self._timer is not None:
-            self._timer.cancel()
+        self._renewals.remove(self)
 
     def _schedule(self, delay_s: float, watcher: LeaseWatcher) -> None:
         if self._over or self.expires_at + 1.0 > self._ends_at:
             return  # settled, or hidden to the end of its life
-        self._timer = self._clock.call_later(
-            max(delay_s, 0.0), lambda: self._begin_renewal(watcher)
-        )
+        due_at = self._clock.monotonic() + max(delay_s, 0.0)
+        self._renewals.add(self, due_at, partial(self._begin_renewal, watcher))
 
     def _begin_renewal(self, watcher: LeaseWatcher) -> None:
         self._renewal = begin(self._renew(watcher), name=f"renew {self.message.id}")

@@ -28,6 +28,7 @@ from qtrigger.invocation import (
     WorkerLost,
 )
 from qtrigger.lease import Lease
+from qtrigger.overdue import Overdue
 from qtrigger.project.model import FunctionDefinition, HostConfig
 from qtrigger.queues.client import QueueClient, QueueMessage
 from qtrigger.queues.encoding import BodyUndecodable
@@ -79,6 +80,7 @@ class MessageLifecycle:
         options = function.options
         self._tries = tries
         self._usual = UsualTime(clock)
+        self._renewals = Overdue(clock)
         self._pause_told = options.visibility_timeout_s <= LONG_PAUSE_S
         has_poison = settlement.poison is not None
         self._policy = TriesPolicy.of(options, has_poison_queue=has_poison)
@@ -97,7 +99,12 @@ class MessageLifecycle:
     def lease(self, message: QueueMessage, received_at: float) -> Lease:
         """Take hold of a received message; `received_at` is from before the request."""
         return Lease(
-            self._queue, message, lease_s=self.lease_s, received_at=received_at, clock=self._clock
+            self._queue,
+            message,
+            lease_s=self.lease_s,
+            received_at=received_at,
+            clock=self._clock,
+            renewals=self._renewals,
         )
 
     async def process(self, lease: Lease, function_ended: Callable[[], None]) -> None:

@@ -16,10 +16,7 @@ from qtrigger.clock import Clock
 
 
 class Overdue:
-    """Calls back for each key that was not removed by its time, on the monotonic clock.
-
-    Nothing may be due earlier than what was added before it.
-    """
+    """Calls back for each key that was not removed by its time, on the monotonic clock."""
 
     def __init__(self, clock: Clock) -> None:
         self._alarm = Alarm(clock, self._ring)
@@ -35,15 +32,14 @@ class Overdue:
         self._entries.pop(key, None)
 
     def _ring(self, now: float) -> None:
-        """The earliest that was waited for may have ended since: wait for the next one."""
-        while self._entries:
-            key = next(iter(self._entries))
-            due_at, late = self._entries[key]
-            if due_at > now:
-                self._alarm.set(due_at)
-                return
-            del self._entries[key]
-            late()
+        """What was waited for may have ended since, and all is looked at: rings are rare."""
+        for key in [key for key, (due_at, _) in self._entries.items() if due_at <= now]:
+            entry = self._entries.pop(key, None)
+            if entry is not None:  # not removed by one that was told before it
+                _, late = entry
+                late()
+        if self._entries:
+            self._alarm.set(min(due_at for due_at, _ in self._entries.values()))
 
 
 class Limit(AbstractContextManager[None]):

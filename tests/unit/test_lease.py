@@ -11,6 +11,7 @@ from qtrigger.errors import AccessDenied, QueueError, QueueUnavailable
 from qtrigger.events import InvocationFinished, LeaseEnded, LeaseRenewed, RenewalFailed
 from qtrigger.invocation import LeaseLost, Outcome, Succeeded, TriggerMessage
 from qtrigger.lease import Lease
+from qtrigger.overdue import Overdue
 from qtrigger.queues.client import QueueMessage
 from qtrigger.queues.memory import MemoryQueueService
 from qtrigger.testing.clock import ManualClock
@@ -231,7 +232,9 @@ async def test_a_defect_in_a_renewal_is_told_when_it_happens() -> None:
     await queue.create()
     await queue.send("a")
     (message,) = await queue.receive(1, 600.0)
-    lease = Lease(queue, message, lease_s=600.0, received_at=0.0, clock=clock)
+    lease = Lease(
+        queue, message, lease_s=600.0, received_at=0.0, clock=clock, renewals=Overdue(clock)
+    )
 
     lease.keep(Faulty())
     await clock.advance(301.0)

@@ -40,6 +40,22 @@ async def test_what_is_added_after_all_others_have_ended_is_told_in_time_too() -
     assert told == ["b"]
 
 
+async def test_what_is_due_before_what_was_added_earlier_is_told_in_time() -> None:
+    clock, told = ManualClock(), list[str]()
+    overdue = Overdue(clock)
+    now = clock.monotonic()
+    overdue.add("a", now + 20, lambda: told.append("a"))
+    overdue.add("b", now + 10, lambda: told.append("b"))
+    overdue.add("c", now + 15, lambda: told.append("c"))
+
+    await clock.advance(10)
+    assert told == ["b"]
+    await clock.advance(5)
+    assert told == ["b", "c"]
+    await clock.advance(5)
+    assert told == ["b", "c", "a"]
+
+
 async def test_who_is_told_may_add_and_remove() -> None:
     clock, told = ManualClock(), list[str]()
     overdue = Overdue(clock)

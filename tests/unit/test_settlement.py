@@ -6,6 +6,7 @@ import pytest
 
 from qtrigger.errors import AccessDenied
 from qtrigger.lease import Lease
+from qtrigger.overdue import Overdue
 from qtrigger.poison_copies import REMEMBERED_COPIES
 from qtrigger.queues.memory import MemoryQueueService
 from qtrigger.settlement import (
@@ -42,7 +43,14 @@ class Desk:
     async def lease(self) -> Lease:
         await self.queue.send("a")
         (message,) = await self.queue.receive(1, 600.0)
-        return Lease(self.queue, message, lease_s=600.0, received_at=0.0, clock=self.clock)
+        return Lease(
+            self.queue,
+            message,
+            lease_s=600.0,
+            received_at=0.0,
+            clock=self.clock,
+            renewals=Overdue(self.clock),
+        )
 
 
 @pytest.mark.parametrize("disposition", [Abandon(), Drop()], ids=lambda each: type(each).__name__)
