@@ -57,6 +57,8 @@ class Tally:
     def emit(self, event: Event) -> None:
         """Take one event."""
         match event:
+            case InvocationFinished(outcome=Succeeded()):  # first: it is by far the commonest
+                self.succeeded += 1
             case MessagePoisoned():
                 self.poisoned += bool(event.poison_queue)
                 self.undecodable += event.reason == "undecodable"
@@ -65,8 +67,6 @@ class Tally:
                 | InvocationFinished(outcome=Interrupted() | WorkerLost(alone=False))
             ):
                 self.handed_back += 1
-            case InvocationFinished(outcome=Succeeded()):
-                self.succeeded += 1
             case InvocationFinished(outcome=Failed() | TimedOut() | WorkerLost()):
                 self.failed_tries += 1
             case _:
