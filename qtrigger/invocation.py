@@ -6,11 +6,13 @@ several; there is one outcome for each of them, in the same order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
+from qtrigger.values import value
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@value(frozen=True, slots=True, kw_only=True)
 class TriggerMessage:
     """A message as the function sees it: decoded body and the service's metadata.
 
@@ -27,7 +29,7 @@ class TriggerMessage:
     pop_receipt: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class ErrorDetail:
     """A user function's error: type name, text, the traceback's text, and where it was raised.
 
@@ -40,7 +42,7 @@ class ErrorDetail:
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Retrial:
     """Where a run stands among the retries of its function's policy.
 
@@ -53,7 +55,7 @@ class Retrial:
     error: ErrorDetail | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Invocation:
     """One run of one function, or several with one id where a retry policy wants them.
 
@@ -71,7 +73,7 @@ class Invocation:
     alone: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class OutputItem:
     """One message for an output queue; `delay_s` and `ttl_s` None leave it to the service."""
 
@@ -80,7 +82,7 @@ class OutputItem:
     ttl_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Output:
     """What a run wrote to one output binding, in order."""
 
@@ -88,28 +90,28 @@ class Output:
     items: tuple[OutputItem, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Succeeded:
     """The function returned; these are its outputs, not yet written."""
 
     outputs: tuple[Output, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Failed:
     """The function raised, or an output could not be written."""
 
     error: ErrorDetail
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class TimedOut:
     """The function was still running after its time-out."""
 
     after_s: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class WorkerLost:
     """The worker process ended under the invocation.
 
@@ -122,7 +124,7 @@ class WorkerLost:
     alone: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Interrupted:
     """Ended by us: no failure of the function's.
 
@@ -133,19 +135,19 @@ class Interrupted:
     by: str = "stop"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class LeaseLost:
     """The message is no longer ours; somebody else has it, or it is gone."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Postponed:
     """The function asked for the message to come back in `delay_s` seconds; no failure."""
 
     delay_s: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Rejected:
     """The function declared the message unfit for good."""
 
@@ -157,7 +159,7 @@ Outcome = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Ran:
     """The end of an invocation: an outcome for each message, and how long the run took."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count, repeat
 from random import Random
 
@@ -33,11 +33,12 @@ from qtrigger.invocation import (
 from qtrigger.outputs import OutputWriter
 from qtrigger.project.binding_data import binding_data
 from qtrigger.project.model import RetryPolicy
+from qtrigger.values import value
 
 Failure = Failed | TimedOut | WorkerLost
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Ended:
     """How the last run ended, how long it took, and how many runs there were before it."""
 
@@ -46,7 +47,7 @@ class Ended:
     retries: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Pending:
     """A run has failed, and the retry with that number (from 1) comes after `after_s` seconds."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from qtrigger.invocation import ErrorDetail, Failed, Outcome, TimedOut, WorkerLost
+from qtrigger.values import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class InvocationStarted:
     """A function is about to be called."""
 
@@ -19,7 +20,7 @@ class InvocationStarted:
     dequeue_count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class StillRunning:
     """A run takes much longer than those of its function before it.
 
@@ -34,7 +35,7 @@ class StillRunning:
     usual_s: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class InvocationFinished:
     """The one canonical record of a message's run, after its disposition was carried out.
 
@@ -59,7 +60,7 @@ class InvocationFinished:
     retries: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class RetryPending:
     """A run failed, and its retry policy wants another in `after_s` seconds, in the same receipt.
 
@@ -79,7 +80,7 @@ class RetryPending:
     after_s: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class MessagePoisoned:
     """A message was moved to its poison queue. `reason` is tries, undecodable or rejected."""
 
@@ -94,7 +95,7 @@ class MessagePoisoned:
     detail: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class MessageHandedBack:
     """A message that arrived while stopping was released without having been started."""
 
@@ -103,7 +104,7 @@ class MessageHandedBack:
     message_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class LeaseRenewed:
     """A renewal succeeded; the message stays hidden for `lease_s` seconds from now."""
 
@@ -113,7 +114,7 @@ class LeaseRenewed:
     lease_s: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class RenewalFailed:
     """A renewal did not succeed and is tried again; `refused` when a right is missing."""
 
@@ -124,7 +125,7 @@ class RenewalFailed:
     refused: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class LeaseEnded:
     """The message is no longer ours although it was not settled."""
 
@@ -134,7 +135,7 @@ class LeaseEnded:
     detail: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class SettlementFailed:
     """A disposition could not be carried out; the message returns when its lease ends.
 
@@ -150,7 +151,7 @@ class SettlementFailed:
     refused: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class UserLog:
     """A line from user code, tied to its invocation where there is one ("" else).
 

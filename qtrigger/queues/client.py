@@ -9,9 +9,10 @@ seconds only, and what it cannot hold is cut (1.9 becomes 1), as the .NET SDK do
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
+
+from qtrigger.values import value
 
 MAX_RECEIVE = 32
 MAX_TEXT_BYTES = 65_536
@@ -19,7 +20,7 @@ NEVER_EXPIRES_S = -1.0
 REQUEST_TIMEOUT_S = 30.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class QueueMessage:
     """A received message; `text` as it stands on the wire, `pop_receipt` that of the receive."""
 
@@ -32,7 +33,7 @@ class QueueMessage:
     pop_receipt: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Receipt:
     """The right to a message after an update: each update replaces the receipt before it."""
 

@@ -7,9 +7,10 @@ queue, no signature and no HTTP library, so that a leaner one can take aiohttp's
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
+
+from qtrigger.values import value
 
 # A full answer: 32 messages of 64 KiB, each character escaped as `&quot;`, and room to spare.
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
@@ -22,7 +23,7 @@ KEEP_ALIVE_S = 4.0
 MAX_CONNECTIONS = 128
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Response:
     """An answer. `headers` are looked up without regard to case."""
 

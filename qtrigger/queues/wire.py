@@ -7,10 +7,10 @@ signature, no transport and no answer.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from urllib.parse import quote
 
 from qtrigger.queues.markup import write_message
+from qtrigger.values import value
 
 # Has all that a queue needs, and every Azurite takes it without a flag.
 API_VERSION = "2021-12-02"
@@ -20,7 +20,7 @@ CONTENT_TYPE = "application/xml"
 _BASE64 = re.compile(r"[A-Za-z0-9_.~+/=-]*")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Operation:
     """What a request does, in words; the least role and the SAS permission that allow it."""
 
@@ -76,7 +76,7 @@ LIST_QUEUES = Operation(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Request:
     """A request before it is signed.
 
