@@ -157,6 +157,7 @@ class _Resolver:
             connection=connection,
             account=resolved.account,
             data_type=given.get("dataType", ""),
+            many=given.get("cardinality") == "many",
             line=place.line,
             column=place.column,
         )

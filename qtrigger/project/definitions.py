@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from qtrigger.project import bindings, disabling, problems, retry
+from qtrigger.project import bindings, disabling, own_options, problems, retry
 from qtrigger.project.findings import Findings, shown
 from qtrigger.project.host_json import HostFile
 from qtrigger.project.model import FunctionDefinition, HostConfig, RetryPolicy
+from qtrigger.project.options import OwnOptions
 from qtrigger.project.schemas import Node
 from qtrigger.project.scripts import ScriptError, primary_script
 from qtrigger.project.settings import Settings
@@ -111,6 +112,9 @@ def define(
     for fault in [*repeated_keys(tree), *faults, *problems.check(tree, scope.schema)]:
         tree.report(fault, findings)
     found = bindings.read(tree, scope.schema, scope.settings, findings)
+    own = OwnOptions()
+    if not findings.failed:
+        own = own_options.read(scope.host, declaration.name, scope.settings, findings)
     policy = _retry(declaration, scope, findings)
     script = _script(declaration, findings)
     reason = scope.left_out(declaration.name) or disabling.disabled(
@@ -132,6 +136,7 @@ def define(
         disabled=reason,
         retry=policy,
         decorated=declaration.script is not None,
+        own=own,
     )
 
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from qtrigger.project import durations, schemas, timespan
 from qtrigger.project.findings import shown
-from qtrigger.project.host_json import FUNCTIONS, QUEUES, HostFile
+from qtrigger.project.host_json import FUNCTIONS, OWN, QUEUES, HostFile
 from qtrigger.project.model import EffectiveValue
 from qtrigger.project.schemas import Node
 from qtrigger.project.settings import ENVIRONMENT
 
 DEFAULT: Final = "default"
 _LISTS: Final = ("functions", "watchDirectories", "watchFiles")
-_OWN: Final = ("shutdownTimeout", "lease", "outputs")
 _LEVELS: Final = ("logging", "logLevel")
 
 
@@ -31,8 +31,9 @@ def effective(host: HostFile) -> Iterator[EffectiveValue]:
         yield _scalar(host, *_LEVELS, category)
     for name in schemas.at(host.schema, QUEUES)["properties"]:
         yield _scalar(host, *QUEUES, name)
-    for name in _OWN:
-        yield _scalar(host, "qtrigger", name)
+    for name in schemas.at(host.schema, OWN)["properties"]:
+        if (*OWN, name) != FUNCTIONS:
+            yield from _option(host, *OWN, name)
     yield from _of_functions(host)
 
 
@@ -42,7 +43,19 @@ def _of_functions(host: HostFile) -> Iterator[EffectiveValue]:
         for name in known if isinstance(given, dict) else ():
             # The threshold follows a function's own batch size; nothing else is implied.
             if name in given or (name == "newBatchThreshold" and "batchSize" in given):
-                yield _scalar(host, *FUNCTIONS, function, name)
+                yield from _option(host, *FUNCTIONS, function, name)
+
+
+def _option(host: HostFile, *path: str) -> Iterator[EffectiveValue]:
+    """An option of one value, or each part of one that is an object; its absence in one line."""
+    parts = schemas.at(host.schema, path).get("properties")
+    if not parts:
+        yield _scalar(host, *path)
+    elif host.tree.at(path) is None:
+        yield EffectiveValue(key=".".join(path), value="none", origin=DEFAULT)
+    else:
+        for name in parts:
+            yield _scalar(host, *path, name)
 
 
 def _scalar(host: HostFile, *path: str) -> EffectiveValue:
@@ -53,7 +66,8 @@ def _scalar(host: HostFile, *path: str) -> EffectiveValue:
     if value is None and path[-1] == "newBatchThreshold":
         batch_size = host.value(*path[:-1], "batchSize")
         value = batch_size // 2 if isinstance(batch_size, int) else None
-    text = _text(value, schemas.at(host.schema, path))
+    node = schemas.at(host.schema, path)
+    text = str(node.get("x-default", "none")) if value is None else _text(value, node)
     return EffectiveValue(key=".".join(path), value=text, origin=origin)
 
 
@@ -73,6 +87,10 @@ def _text(value: Any, node: Node) -> str:
     """An option's value for people; a faulty one is reported elsewhere, and shown with care."""
     if isinstance(value, str) and value in node.get("enum", ()):
         return value
+    if isinstance(value, list):
+        return ", ".join(_text(each, node.get("items", {})) for each in value) or "none"
+    if isinstance(value, str) and node.get("x-secret"):
+        return _without_secret(value)
     if "x-timespan" in node:
         try:
             seconds = durations.read(value, node).seconds
@@ -80,3 +98,9 @@ def _text(value: Any, node: Node) -> str:
             return shown(value)
         return "no limit" if seconds is None else timespan.spell(seconds)
     return shown(value)
+
+
+def _without_secret(url: str) -> str:
+    """An address without what follows its host's name, which is often what opens it."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.hostname}/…" if parts.hostname else "(hidden)"

@@ -21,7 +21,8 @@ from qtrigger.project.tree import Fault, Tree
 
 FILE: Final = "host.json"
 QUEUES: Final = ("extensions", "queues")
-FUNCTIONS: Final = ("qtrigger", "functions")
+OWN: Final = ("qtrigger",)
+FUNCTIONS: Final = (*OWN, "functions")
 _PLAIN: Final = '{ "version": "2.0" }'
 
 
@@ -68,6 +69,7 @@ class HostFile:
             watch_files=self._added("watchFiles"),
             log_levels=dict(level),
             retry=policy,
+            max_concurrent=self.value("qtrigger", "maxConcurrent") or None,
         )
 
     def options(self, function: str) -> QueueOptions:
@@ -85,11 +87,17 @@ class HostFile:
 
     def output_mode(self, function: str) -> str:
         """What a function's output bindings write: `azure` or `exact`."""
+        return str(self.value(*self.own_path(function, "outputs")))
+
+    def own_path(self, function: str, key: str, *, shared: bool = True) -> tuple[str, ...]:
+        """Where an option of our own section stands: the function's, or that for all.
+
+        One that is not `shared` has its place with the function alone.
+        """
         own = self._own(function)
-        path = (*own, "outputs") if own else ()
-        if not own or self.tree.at(path) is None:
-            path = ("qtrigger", "outputs")
-        return str(self.value(*path))
+        if not shared or (own and self.tree.at((*own, key)) is not None):
+            return (*(own or (*FUNCTIONS, function)), key)
+        return (*OWN, key)
 
     def _own(self, function: str) -> tuple[str, ...]:
         """The path of a function's own options, empty when it has none."""

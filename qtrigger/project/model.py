@@ -8,6 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from qtrigger.project.options import OwnOptions
 from qtrigger.queues.account import Account
 
 
@@ -82,7 +83,8 @@ class RetryPolicy:
 class QueueTrigger:
     """The `queueTrigger` binding: parameter name, resolved queue name, resolved account.
 
-    `line` and `column` are where its queue's name stands in the function's `source` (0: unknown).
+    `many` (`cardinality`) gives the function a list of messages. `line` and `column` are where its
+    queue's name stands in the function's `source` (0: unknown).
     """
 
     name: str
@@ -90,6 +92,7 @@ class QueueTrigger:
     connection: str
     account: Account
     data_type: str = ""
+    many: bool = False
     line: int = 0
     column: int = 0
 
@@ -134,6 +137,7 @@ class FunctionDefinition:
     disabled: str = ""
     retry: RetryPolicy | None = None
     decorated: bool = False
+    own: OwnOptions = field(default_factory=OwnOptions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +146,8 @@ class HostConfig:
 
     `functions` are the only ones to run (empty: all). `log_levels` maps a category to the name of
     its least level. `watch_directories` and `watch_files` are names whose changes matter besides
-    the function's own.
+    the function's own. `max_concurrent` is the most messages in processing in the whole host, None
+    without limit.
     """
 
     queues: QueueOptions = field(default_factory=QueueOptions)
@@ -155,6 +160,7 @@ class HostConfig:
     watch_files: tuple[str, ...] = ("host.json", "function.json", "proxies.json")
     log_levels: Mapping[str, str] = field(default_factory=dict)
     retry: RetryPolicy | None = None
+    max_concurrent: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

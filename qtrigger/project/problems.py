@@ -77,7 +77,8 @@ def _translated(tree: Tree, error: ValidationError, at: Path) -> Iterator[Fault]
         # The duration itself is judged below, with better words than "is no text".
         return
     else:
-        message = f"{label} must be {expected(node)}, not {shown(error.instance)}"
+        given = "what stands there" if "x-secret" in node else shown(error.instance)
+        message = f"{label} must be {expected(node)}, not {given}"
         yield Fault(path=path, message=message, hint=_hint(error.instance, node))
 
 
@@ -102,6 +103,9 @@ def _durations(root: Node, node: Node, value: Any, path: Path) -> Iterator[tuple
     elif isinstance(value, dict):
         for key, item in value.items():
             yield from _durations(root, schemas.member(root, node, key), item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _durations(root, schemas.member(root, node, index), item, (*path, index))
 
 
 def _duration_faults(tree: Tree, path: Path, value: Any, node: Node) -> Iterator[Fault]:

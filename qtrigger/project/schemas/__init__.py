@@ -11,6 +11,7 @@ say the rest, and `shape`, `durations` and `problems` act on them:
 - `x-exact`: these keys of the object are matched with case, all others without; `x-case`: a key
   of these in other letters is taken, with a warning.
 - `x-expected`: the right value in words. `x-hints`: hints for wrong values, by their beginning.
+- `x-secret`: the text may hold a secret, and is shown in part.
 - `x-default`: a default that is computed, in words. `x-development-default`: the default that
   Development has instead.
 """

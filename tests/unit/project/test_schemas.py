@@ -18,7 +18,7 @@ HOST = schemas.load("host.json")
 KNOWN_ANNOTATIONS = {
     *("x-timespan", "x-number", "x-minimum", "x-maximum", "x-never", "x-ignore-case"),
     *("x-unknown", "x-moved", "x-exact", "x-case", "x-expected", "x-hints", "x-default"),
-    "x-development-default",
+    *("x-development-default", "x-secret"),
 }
 
 

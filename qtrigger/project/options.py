@@ -1,0 +1,53 @@
+"""The options of one function that Azure has no word for, as values.
+
+Owns their form; what they do is for those who are given them. No I/O.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from qtrigger.queues.client import NEVER_EXPIRES_S
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CircuitBreaker:
+    """Pause after `failures` in a row from at least `distinct_messages` different messages."""
+
+    failures: int
+    distinct_messages: int
+    pause_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoisonNotice:
+    """Who is told of a poisoned message: a program, an address, or both.
+
+    `url` may be a secret: it is shown without what follows the host's name.
+    """
+
+    command: tuple[str, ...] = ()
+    url: str = ""
+    include_body: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnOptions:
+    """What stands under `qtrigger` for one function, or for all.
+
+    `retry_delays_s` are the waits after the first, second … failed try, the last repeats; empty
+    leaves it to visibilityTimeout. `retry_jitter` is the part of a wait (0 to 1) by which it
+    varies. `poison_queue` "" is the queue's own name with -poison. `max_per_minute` and
+    `max_concurrent` None are without limit. `order_by` is a place such as `$.customer.id`, "" for
+    none.
+    """
+
+    retry_delays_s: tuple[float, ...] = ()
+    retry_jitter: float = 0.0
+    poison_queue: str = ""
+    poison_ttl_s: float = NEVER_EXPIRES_S
+    on_poison: PoisonNotice | None = None
+    breaker: CircuitBreaker | None = None
+    max_per_minute: int | None = None
+    max_concurrent: int | None = None
+    order_by: str = ""

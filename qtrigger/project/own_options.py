@@ -1,0 +1,118 @@
+"""Reads the options of one function that Azure has no word for.
+
+Owns which value applies, the function's own or the one for all, and the settings in the texts
+that may hold some. What the options do is for others.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from qtrigger.project import durations, queue_names, schemas
+from qtrigger.project.expansion import ExpansionError, expand
+from qtrigger.project.findings import Findings, shown
+from qtrigger.project.host_json import OWN, HostFile
+from qtrigger.project.options import CircuitBreaker, OwnOptions, PoisonNotice
+from qtrigger.project.settings import Settings
+from qtrigger.queues.client import NEVER_EXPIRES_S
+
+_SCHEMES: Final = ("http", "https")
+
+
+def read(host: HostFile, function: str, settings: Settings, findings: Findings) -> OwnOptions:
+    """The options of a function; what is wrong with a text is noted, and stops the function."""
+    reader = _Reader(host, function, settings, findings)
+    return OwnOptions(
+        retry_delays_s=reader.delays("retryDelays"),
+        retry_jitter=float(reader.value("retryJitter")),
+        poison_queue=reader.queue("poisonQueueName"),
+        poison_ttl_s=reader.lifetime("poisonTimeToLive"),
+        on_poison=reader.notice("onPoison"),
+        breaker=reader.breaker("circuitBreaker"),
+        max_per_minute=reader.value("maxPerMinute") or None,
+        max_concurrent=host.tree.at(host.own_path(function, "maxConcurrent", shared=False)) or None,
+        order_by=host.tree.at(host.own_path(function, "orderBy", shared=False)) or "",
+    )
+
+
+class _Reader:
+    def __init__(
+        self, host: HostFile, function: str, settings: Settings, findings: Findings
+    ) -> None:
+        self._host = host
+        self._function = function
+        self._settings = settings
+        self._findings = findings
+
+    def value(self, key: str) -> Any:
+        """What the file says for the function, else for all, else the default."""
+        found = self._host.tree.at(self._host.own_path(self._function, key))
+        return self._host.value(*OWN, key) if found is None else found
+
+    def delays(self, key: str) -> tuple[float, ...]:
+        node = schemas.member(self._host.schema, schemas.at(self._host.schema, (*OWN, key)), 0)
+        return tuple(durations.read(each, node).seconds or 0.0 for each in self.value(key) or ())
+
+    def lifetime(self, key: str) -> float:
+        seconds = durations.read(
+            self.value(key), schemas.at(self._host.schema, (*OWN, key))
+        ).seconds
+        return NEVER_EXPIRES_S if seconds is None else seconds
+
+    def queue(self, key: str) -> str:
+        name = self._expanded(key)
+        if not name:
+            return ""
+        try:
+            return queue_names.checked(name)
+        except queue_names.QueueNameError as error:
+            hint = f"a queue name has {queue_names.RULE}"
+            self._refuse(key, f"{shown(name)} {error}", hint)
+            return ""
+
+    def notice(self, key: str) -> PoisonNotice | None:
+        given = self.value(key) or {}
+        if not given.get("command") and not given.get("url"):
+            if given:
+                self._refuse(key, "says neither a command nor a url")
+            return None
+        url = self._expanded(key, "url")
+        parts = urlsplit(url)
+        if url and (parts.scheme not in _SCHEMES or not parts.hostname):
+            # Not shown: it may be a secret.
+            self._refuse(key, "url is no http or https address")
+        return PoisonNotice(
+            command=tuple(given.get("command") or ()),
+            url=url,
+            include_body=bool(given.get("includeBody", False)),
+        )
+
+    def breaker(self, key: str) -> CircuitBreaker | None:
+        given = self.value(key) or {}
+        if not given.get("failures"):
+            return None
+        part = {
+            name: given.get(name, schemas.default(self._host.schema, (*OWN, key, name)))
+            for name in ("failures", "distinctMessages", "pause")
+        }
+        node = schemas.at(self._host.schema, (*OWN, key, "pause"))
+        return CircuitBreaker(
+            failures=part["failures"],
+            distinct_messages=min(part["distinctMessages"], part["failures"]),
+            pause_s=durations.read(part["pause"], node).seconds or 0.0,
+        )
+
+    def _expanded(self, key: str, *part: str) -> str:
+        text: Any = self.value(key)
+        for name in part:
+            text = (text or {}).get(name)
+        try:
+            return expand(text or "", self._settings).strip()
+        except ExpansionError as error:
+            self._refuse(".".join((key, *part)), str(error), error.hint)
+            return ""
+
+    def _refuse(self, key: str, what: str, hint: str = "") -> None:
+        path = self._host.own_path(self._function, key.split(".", maxsplit=1)[0])
+        self._findings.error(f"{key}: {what}", self._host.tree.place(path), hint)

@@ -1,0 +1,146 @@
+"""The options that Azure has no word for: where they stand, what they mean, what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from qtrigger.project.options import CircuitBreaker, OwnOptions, PoisonNotice
+from tests.conformance.said import told
+from tests.unit.project.folder import ProjectFolder
+
+GIVEN: list[tuple[str, Any, dict[str, Any]]] = [
+    ("retryDelays", ["00:00:30", "00:05:00"], {"retry_delays_s": (30.0, 300.0)}),
+    ("retryJitter", 0.2, {"retry_jitter": 0.2}),
+    ("poisonQueueName", "Failed-Orders", {"poison_queue": "failed-orders"}),
+    ("poisonQueueName", "%DEAD%", {"poison_queue": "dead-letters"}),
+    ("poisonTimeToLive", "7.00:00:00", {"poison_ttl_s": 604_800.0}),
+    ("poisonTimeToLive", "-1", {"poison_ttl_s": -1.0}),
+    ("maxPerMinute", 60, {"max_per_minute": 60}),
+    ("maxPerMinute", 0, {"max_per_minute": None}),
+    (
+        "onPoison",
+        {"command": ["./tell", "x"], "includeBody": True},
+        {"on_poison": PoisonNotice(command=("./tell", "x"), include_body=True)},
+    ),
+    (
+        "onPoison",
+        {"url": "%HOOK%"},
+        {"on_poison": PoisonNotice(url="https://hooks.example/s3cret")},
+    ),
+    (
+        "circuitBreaker",
+        {"failures": 10, "distinctMessages": 4, "pause": "00:02:00"},
+        {"breaker": CircuitBreaker(failures=10, distinct_messages=4, pause_s=120.0)},
+    ),
+    (
+        "circuitBreaker",
+        {"failures": 2},
+        {"breaker": CircuitBreaker(failures=2, distinct_messages=2, pause_s=60.0)},
+    ),
+    ("circuitBreaker", {"failures": 0}, {"breaker": None}),
+]
+IDS = [f"{key}-{index}" for index, (key, _, _) in enumerate(GIVEN)]
+SETTINGS = {"DEAD": "dead-letters", "HOOK": "https://hooks.example/s3cret"}
+
+
+@pytest.mark.parametrize(("key", "value", "meant"), GIVEN, ids=IDS)
+def test_an_option_for_all_holds_for_every_function(
+    folder: ProjectFolder, key: str, value: Any, meant: dict[str, Any]
+) -> None:
+    folder.function()
+    folder.host(qtrigger={key: value})
+
+    assert folder.one(SETTINGS).own == OwnOptions(**meant)
+
+
+@pytest.mark.parametrize(("key", "value", "meant"), GIVEN, ids=IDS)
+def test_a_functions_own_one_goes_before_it(
+    folder: ProjectFolder, key: str, value: Any, meant: dict[str, Any]
+) -> None:
+    folder.function()
+    others: dict[str, Any] = {
+        "retryDelays": ["00:00:01"],
+        "retryJitter": 1,
+        "poisonQueueName": "others",
+        "poisonTimeToLive": "00:01:00",
+        "maxPerMinute": 5,
+        "onPoison": {"command": ["others"]},
+        "circuitBreaker": {"failures": 99},
+    }
+    folder.host(qtrigger={key: others[key], "functions": {"resize": {key: value}}})
+
+    assert folder.one(SETTINGS).own == OwnOptions(**meant)
+
+
+def test_order_and_a_most_of_its_own_are_a_functions_alone(folder: ProjectFolder) -> None:
+    folder.function()
+    own = {"orderBy": "$.customer.ids[0]", "maxConcurrent": 3}
+    folder.host(qtrigger={"maxConcurrent": 10, "functions": {"Resize": own}})
+
+    project = folder.load()
+
+    assert project.functions[0].own == OwnOptions(order_by="$.customer.ids[0]", max_concurrent=3)
+    assert project.host.max_concurrent == 10
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("retryDelays", ["soon"], "retryDelays[0]"),
+        ("retryDelays", "00:00:30", 'an array of durations such as ["00:00:30", "00:05:00"]'),
+        ("retryDelays", ["8.00:00:00"], 'to "7.00:00:00"'),
+        ("retryJitter", 2, "a number from 0 to 1"),
+        ("poisonQueueName", "no_good", "an underscore"),
+        ("poisonQueueName", "%NOWHERE%", '"NOWHERE", which is neither'),
+        ("poisonTimeToLive", "00:00:00", 'or "-1" for no limit'),
+        ("maxPerMinute", -1, "of at least 0"),
+        ("onPoison", {"includeBody": True}, "neither a command nor a url"),
+        ("onPoison", {"command": "./tell"}, "an array of a program and its arguments"),
+        ("onPoison", {"url": "ftp://x"}, "url is no http or https address"),
+        ("circuitBreaker", {"pause": "00:01:00"}, "failures is missing"),
+        ("circuitBreaker", {"failures": 5, "pause": "0"}, "circuitBreaker.pause"),
+        ("orderBy", "customer", 'such as "$.customer.id"'),
+    ],
+)
+def test_what_means_nothing_stops_the_function_with_its_place(
+    folder: ProjectFolder, key: str, value: Any, said: str
+) -> None:
+    folder.function()
+    folder.host(qtrigger={"functions": {"resize": {key: value}}})
+
+    project = folder.load()
+
+    assert project.failed == ("resize",)
+    assert told(project, "host.json:1:", "error: ", said)
+
+
+def test_an_address_is_never_shown_in_full(folder: ProjectFolder) -> None:
+    folder.function()
+    folder.host(qtrigger={"onPoison": {"url": "https://hooks.example/s3cret?key=s3cret"}})
+
+    shown = {each.key: each.value for each in folder.load().effective}
+
+    assert shown["qtrigger.onPoison.url"] == "https://hooks.example/…"
+    assert not any("s3cret" in value for value in shown.values())
+
+
+def test_options_that_are_not_given_are_shown_as_none(folder: ProjectFolder) -> None:
+    folder.function()
+
+    shown = {each.key: (each.value, each.origin) for each in folder.load().effective}
+
+    assert shown["qtrigger.circuitBreaker"] == ("none", "default")
+    assert shown["qtrigger.retryDelays"] == ("none: visibilityTimeout applies", "default")
+    assert shown["qtrigger.maxPerMinute"] == ("0", "default")
+
+
+def test_many_messages_at_once_are_asked_for_by_the_binding(folder: ProjectFolder) -> None:
+    trigger = {"type": "queueTrigger", "direction": "in", "name": "msgs", "queueName": "orders"}
+    folder.function("one", trigger)
+    folder.function("many", {**trigger, "cardinality": "Many"})
+
+    many, one = folder.load().functions
+
+    assert (one.trigger.many, many.trigger.many) == (False, True)
