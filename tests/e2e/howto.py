@@ -1,0 +1,32 @@
+"""The projects that pages of docs/how-to show, so that what a page says is what is tried.
+
+A fenced block is a file of the project when a path follows its language: ```json host.json
+"""
+
+from __future__ import annotations
+
+import re
+
+from tests.e2e.support import REPOSITORY, ProjectFolder
+
+_BLOCK = re.compile(r"^```\w+ (?P<path>\S+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+_QUEUE = re.compile(r'"(?P<key>queueName|poisonQueueName)":\s*"(?P<name>[a-z0-9-]+)"')
+
+
+def write_project(page: str, folder: ProjectFolder) -> list[str]:
+    """Write the files that `docs/how-to/<page>.md` shows; their paths.
+
+    Queues get the test's own prefix, see `ProjectFolder.queue`.
+    """
+    text = (REPOSITORY / "docs" / "how-to" / f"{page}.md").read_text(encoding="utf-8")
+    files = {found["path"]: found["text"] for found in _BLOCK.finditer(text)}
+    assert files, f"{page} shows no file"
+    for path, content in files.items():
+        target = folder.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(_own_queues(content, folder) if path.endswith(".json") else content)
+    return sorted(files)
+
+
+def _own_queues(content: str, folder: ProjectFolder) -> str:
+    return _QUEUE.sub(lambda found: f'"{found["key"]}": "{folder.queue(found["name"])}"', content)
