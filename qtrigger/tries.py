@@ -10,25 +10,30 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from qtrigger.invocation import Interrupted, Outcome, WorkerLost
+from qtrigger.invocation import Interrupted, Outcome, Postponed, WorkerLost
 
 REMEMBERED_MESSAGES = 10_000
 # No more of a message's tries are excused, so that it has an end whatever happens around it.
 EXCUSED_TRIES = 10
+# A function that asks for its message later means to get it; so these have a limit of their own,
+# beyond which nobody waits for what does not come.
+POSTPONED_TRIES = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
     """The tries of one message that ended here; `invocation_id` is the last one's, "" of none.
 
-    `excused` of them ended by no fault of its function's. A `suspect` ran in a worker that ended,
-    alone or beside others, so that it is what ended it, or may be.
+    `excused` of them ended by no fault of its function's, `postponed` of those at its wish. A
+    `suspect` ran in a worker that ended, alone or beside others, so that it is what ended it, or
+    may be.
     """
 
     results: int = 0
     invocation_id: str = ""
     excused: int = 0
     suspect: bool = False
+    postponed: int = 0
 
 
 NOT_SEEN = Seen()
@@ -48,12 +53,14 @@ class TriesSeen:
         """A try ended here, and the message will come back."""
         before = self.of(message_id)
         suspect = isinstance(outcome, WorkerLost)
-        excused = before.excused + _is_excused(outcome)
+        postponed = min(before.postponed + isinstance(outcome, Postponed), POSTPONED_TRIES)
+        others = before.excused - before.postponed + _is_excused(outcome)
         self._seen[message_id] = Seen(
             results=before.results + 1,
             invocation_id=invocation_id,
-            excused=min(excused, EXCUSED_TRIES),
+            excused=min(others, EXCUSED_TRIES) + postponed,
             suspect=suspect,
+            postponed=postponed,
         )
         self._seen.move_to_end(message_id)
         if len(self._seen) > REMEMBERED_MESSAGES:

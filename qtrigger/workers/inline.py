@@ -32,6 +32,7 @@ from qtrigger.workers.python.context import SCOPE, Context, Scope
 from qtrigger.workers.python.failures import Describer
 from qtrigger.workers.python.message import Message, microseconds
 from qtrigger.workers.python.signature import Plan, plan
+from qtrigger.workers.python.wishes import Wishes
 from qtrigger.workers.worker import FunctionSpec, Loaded, LoadFailure
 
 Notice = Callable[[str, str, str], None]
@@ -63,6 +64,7 @@ class InlineWorker:
         self._clock = clock
         self._notice = notice
         self._describer = Describer(str(root or Path.cwd()))
+        self._wishes = Wishes(self._describer)
         self._plans: dict[str, Plan] = {}
         self._open: set[_Running] = set()
         self._stopped = False
@@ -92,6 +94,7 @@ class InlineWorker:
                 )
             except (SignatureError, LookupError, NameError, TypeError) as error:
                 failures[spec.name] = LoadFailure(**self._describer.failure(error))
+        self._wishes.watch_loaded()
         return Loaded(failures=failures)
 
     async def invoke(self, invocation: Invocation) -> Ran:
@@ -144,7 +147,7 @@ class InlineWorker:
             self._notice(plan.name, kind, text)
 
         message = _message(invocation.messages[0])
-        return Call(plan, message, context, self._describer, notice)
+        return Call(plan, message, context, self._describer, notice, self._wishes)
 
     async def _answer(self, run: _Running, invocation: Invocation, began: float) -> Ran:
         timer = None

@@ -16,6 +16,7 @@ from .failures import Describer
 from .message import Message
 from .signature import Plan
 from .wire import Frame
+from .wishes import Wishes
 
 
 class Run:
@@ -52,6 +53,8 @@ class Requests:
         self._storage = storage
         self._warn = warn
         self._refuse = refuse
+        self._wishes = Wishes(describer)
+        self._wishes.watch_loaded()
 
     def runs(self, frames: Sequence[Frame]) -> list[Run]:
         """The runs that these frames ask for, in order. A frame's blob is its messages' bodies."""
@@ -83,7 +86,8 @@ class Requests:
         def notice(kind: str, text: str) -> None:
             self._warn(scope, kind, text)
 
-        return Run(number, plan, scope, Call(plan, message, context, self._describer, notice))
+        call = Call(plan, message, context, self._describer, notice, self._wishes)
+        return Run(number, plan, scope, call)
 
     def _context(self, scope: Scope, plan: Plan, request: Mapping[str, Any]) -> Context:
         return Context(
