@@ -146,7 +146,7 @@ class InlineWorker:
         def notice(kind: str, text: str) -> None:
             self._notice(plan.name, kind, text)
 
-        message = _message(invocation.messages[0])
+        message = _message(invocation.messages[0], invocation.max_dequeue_count)
         return Call(plan, message, context, self._describer, notice, self._wishes)
 
     async def _answer(self, run: _Running, invocation: Invocation, began: float) -> Ran:
@@ -168,7 +168,7 @@ class InlineWorker:
         return answers.ran(invocation, [end], b"".join(blobs), duration_s)
 
 
-def _message(message: TriggerMessage) -> Message:
+def _message(message: TriggerMessage, max_dequeue_count: int) -> Message:
     return Message(
         id=message.id,
         body=message.body,
@@ -177,4 +177,5 @@ def _message(message: TriggerMessage) -> Message:
         expires=microseconds(message.expires),
         next_visible=microseconds(message.next_visible),
         pop_receipt=message.pop_receipt,
+        max_dequeue_count=max_dequeue_count,
     )

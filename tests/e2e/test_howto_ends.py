@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 from tests.e2e.conftest import Service
 from tests.e2e.howto import write_project
 from tests.e2e.support import ProjectFolder, running
@@ -12,14 +14,32 @@ async def test_a_message_is_postponed_or_rejected_as_the_page_says(
 ) -> None:
     write_project("later-and-reject", folder)
     folder.environ["AzureFunctionsJobHost__extensions__queues__maxPollingInterval"] = "00:00:00.5"
-    await service.put(folder.queue("shipments"), ['{"id": 1}', '{"note": "no id"}'])
 
-    with running(folder, "--exit-when-idle", "4") as host:
+    with running(folder) as host:
+        host.wait_for("ready")
+        await service.put(folder.queue("shipments"), ['{"id": 1}', '{"note": "no id"}'])
+        host.wait_for("(rejected): an order without an id")
+        host.wait_for("order 1 is shipped, try 2")
+        host.signal(signal.SIGTERM)
         assert host.wait() == 0
 
     assert "asked to come back in 2 s" in host.output
-    assert "order 1 is shipped, try 2" in host.output
     assert "rejected: an order without an id" in host.output
-    assert "(rejected): an order without an id" in host.output
     assert await service.texts(folder.queue("shipments")) == []
     assert await service.texts(folder.queue("shipments-poison")) == ['{"note": "no id"}']
+
+
+async def test_the_last_try_is_known_as_the_page_says(
+    folder: ProjectFolder, service: Service
+) -> None:
+    write_project("last-try", folder)
+    await service.put(folder.queue("charges"), ['{"id": 1}'])
+
+    with running(folder, "--exit-when-idle", "1") as host:
+        assert host.wait() == 0
+
+    for number in (1, 2):
+        assert f"try {number}/3" in host.output
+    assert "try 3 was the last: somebody has to do it" in host.output
+    assert await service.texts(folder.queue("charges-by-hand")) == ['{"id": 1}']
+    assert await service.count(folder.queue("charges-poison")) == 0

@@ -79,7 +79,16 @@ class Requests:
             self._refuse(number, [failed] * len(messages))
             return None
         message_id, dequeue_count, inserted, expires, visible, receipt, _size = messages[0]
-        message = Message(message_id, body, dequeue_count, inserted, expires, visible, receipt)
+        message = Message(
+            message_id,
+            body,
+            dequeue_count,
+            inserted,
+            expires,
+            visible,
+            receipt,
+            max_dequeue_count=request["max"],
+        )
         scope = Scope(plan.name, request["invocation"], message_id)
         context = self._context(scope, plan, request) if plan.has_context else None
 

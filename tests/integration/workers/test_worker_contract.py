@@ -91,7 +91,7 @@ async def test_a_function_sees_the_messages_properties_and_its_context(worker: W
         "invocation_id": asked.id,
         "function_name": "properties",
         "function_directory": str(CONTRACT / "functions" / "properties"),
-        "max_dequeue_count": 5,
+        "max_dequeue_count": [5, 5],
         "trace": ["", "", {}, "", "", {}],
         "retry": [0, 0, None, None],
         "thread_invocation_id": asked.id,
@@ -107,7 +107,7 @@ async def test_a_json_body_becomes_what_the_annotation_says(worker: Worker) -> N
     assert json.loads(body) == {
         "order": {"number": 7, "items": [{"name": "pen", "price": 2.0, "note": None}]},
         "id": asked.messages[0].id,
-        "dequeue_count": 2,
+        "dequeue_count": [2, 5],
         "insertion_time": "2026-12-01T10:00:00.123456+00:00",
         "body": text,
     }
