@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
+import time
 
 from tests.e2e.conftest import Service
 from tests.e2e.howto import write_project
@@ -43,3 +45,27 @@ async def test_the_last_try_is_known_as_the_page_says(
     assert "try 3 was the last: somebody has to do it" in host.output
     assert await service.texts(folder.queue("charges-by-hand")) == ['{"id": 1}']
     assert await service.count(folder.queue("charges-poison")) == 0
+
+
+async def test_what_is_written_shows_up_and_expires_as_the_page_says(
+    folder: ProjectFolder, service: Service
+) -> None:
+    write_project("output-times", folder)
+    mails = folder.queue("mails")
+    await service.put(folder.queue("members"), ["ada"])
+
+    with running(folder) as host:
+        host.wait_for("try 1")
+        seen_at = time.monotonic()
+        at_once = await service.lifetimes(mails)
+        host.signal(signal.SIGTERM)
+        assert host.wait() == 0
+
+    assert set(at_once) == {"welcome ada"}
+    assert at_once["welcome ada"] > 10 * 365 * 86_400
+    assert await service.count(mails) == 2
+    async with asyncio.timeout(10):
+        while "code for ada" not in (later := await service.lifetimes(mails)):  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
+    assert later["code for ada"] == 600.0
+    assert time.monotonic() - seen_at > 1.0
