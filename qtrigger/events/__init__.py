@@ -23,6 +23,7 @@ from qtrigger.events.host import (
     WorkerStarted,
 )
 from qtrigger.events.messages import (
+    CheckpointNotKept,
     InvocationFinished,
     InvocationStarted,
     LeaseEnded,
@@ -44,6 +45,7 @@ from qtrigger.events.queues import (
 )
 
 __all__ = [
+    "CheckpointNotKept",
     "Event",
     "EventSink",
     "Finding",
@@ -94,6 +96,7 @@ Event = (
     | MessageHandedBack
     | LeaseRenewed
     | RenewalFailed
+    | CheckpointNotKept
     | LeaseEnded
     | SettlementFailed
     | WorkerStarted

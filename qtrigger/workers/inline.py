@@ -28,6 +28,7 @@ from qtrigger.invocation import (
 from qtrigger.workers import answers
 from qtrigger.workers.python.annotations import SignatureError
 from qtrigger.workers.python.calls import Call
+from qtrigger.workers.python.checkpoints import Checkpoints
 from qtrigger.workers.python.context import SCOPE, Context, Scope
 from qtrigger.workers.python.failures import Describer
 from qtrigger.workers.python.message import Message, microseconds
@@ -91,6 +92,7 @@ class InlineWorker:
                     directory=str(spec.directory),
                     bindings=spec.bindings,
                     mode=spec.outputs,
+                    encoding=spec.encoding,
                 )
             except (SignatureError, LookupError, NameError, TypeError) as error:
                 failures[spec.name] = LoadFailure(**self._describer.failure(error))
@@ -135,12 +137,20 @@ class InlineWorker:
     def _call(self, plan: Plan, scope: Scope, invocation: Invocation) -> Call:
         storage = threading.local()
         storage.invocation_id = invocation.id
+
+        def keep(_run: int, body: bytes) -> bool:
+            if invocation.in_hand is not None:
+                invocation.in_hand.checkpoint(body)
+            return True
+
         context = Context(
             scope=scope,
             function_directory=plan.directory,
             max_dequeue_count=invocation.max_dequeue_count,
             thread_local_storage=storage,
             retry=answers.retry_part(invocation),
+            checkpoints=Checkpoints(keep),
+            encoding=plan.encoding,
         )
 
         def notice(kind: str, text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 import time
 
@@ -69,3 +70,18 @@ async def test_what_is_written_shows_up_and_expires_as_the_page_says(
             await asyncio.sleep(0.1)
     assert later["code for ada"] == 600.0
     assert time.monotonic() - seen_at > 1.0
+
+
+async def test_a_run_goes_on_from_its_checkpoint_as_the_page_says(
+    folder: ProjectFolder, service: Service
+) -> None:
+    write_project("checkpoint", folder)
+    await service.put(folder.queue("imports"), ['{"rows": 5}'])
+
+    with running(folder, "--exit-when-idle", "1") as host:
+        assert host.wait() == 0
+
+    rows = [line.rpartition(" ")[2] for line in host.lines if re.search(r" row \d$", line)]
+    assert rows == ["0", "1", "2", "3", "4"]
+    assert "all 5 rows are there" in host.output
+    assert await service.count(folder.queue("imports")) == 0

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .calls import Call
+from .checkpoints import Checkpoints, Keep
 from .context import Context, Scope
 from .failures import Describer
 from .message import Message
@@ -36,7 +37,8 @@ class Run:
 class Requests:
     """Reads them. `warn` is told of a run's surprises: its scope, a kind, a text.
 
-    `refuse` answers a request that cannot be run, by its number, with an end for each message.
+    `refuse` answers a request that cannot be run, by its number, with an end for each message;
+    `keep` takes what a run leaves for its next try.
     """
 
     def __init__(
@@ -47,12 +49,14 @@ class Requests:
         storage: threading.local,
         warn: Callable[[Scope, str, str], None],
         refuse: Callable[[int, list[dict[str, Any]]], None],
+        keep: Keep,
     ) -> None:
         self._plans = plans
         self._describer = describer
         self._storage = storage
         self._warn = warn
         self._refuse = refuse
+        self._checkpoints = Checkpoints(keep)
         self._wishes = Wishes(describer)
         self._wishes.watch_loaded()
 
@@ -105,4 +109,7 @@ class Requests:
             max_dequeue_count=request["max"],
             thread_local_storage=self._storage,
             retry=request["retry"],
+            checkpoints=self._checkpoints,
+            run=request["id"],
+            encoding=plan.encoding,
         )

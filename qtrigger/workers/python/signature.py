@@ -28,7 +28,8 @@ class Plan:
     `json`, which `read` makes from the body; `properties` are the parameters named after what is
     known of the message, and `message_class` makes what `message` takes, None where nobody has
     imported it yet. `outs` maps output parameters to their converter; `returns` says whether
-    there is a `$return` binding; `mode` is `azure` or `exact`.
+    there is a `$return` binding; `mode` is `azure` or `exact`, `encoding` the `messageEncoding` of
+    the function's messages.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Plan:
     read: BodyReader | None = None
     properties: Mapping[str, Property] = field(default_factory=dict)
     message_class: Callable[..., Any] | None = None
+    encoding: str = "base64"
 
 
 def plan(
@@ -53,6 +55,7 @@ def plan(
     directory: str,
     bindings: Sequence[Mapping[str, Any]],
     mode: str,
+    encoding: str = "base64",
 ) -> Plan:
     """Check everything and say how to call it. Raises SignatureError, or NameError for an
     annotation that cannot be resolved.
@@ -81,6 +84,7 @@ def plan(
         outs={key: converter(key, hints, exact) for key in outs},
         returns=RETURN in by_name,
         mode=mode,
+        encoding=encoding,
         is_async=inspect.iscoroutinefunction(function),
     )
 

@@ -98,6 +98,35 @@ async def test_a_function_sees_the_messages_properties_and_its_context(worker: W
     }
 
 
+class Hand:
+    """A message in hand that remembers what its runs left."""
+
+    def __init__(self) -> None:
+        self.left: list[bytes] = []
+
+    @property
+    def latest(self) -> bytes | None:
+        return self.left[-1] if self.left else None
+
+    def checkpoint(self, body: bytes) -> None:
+        self.left.append(body)
+
+
+async def test_what_a_run_leaves_for_its_next_try_is_here_before_its_end(worker: Worker) -> None:
+    hand = Hand()
+
+    refused = returned(await worker.invoke(replace(invocation("checkpoints"), in_hand=hand)))
+
+    assert hand.left == [b"one", b"\x00two"]
+    assert [b"not int" in refused[0], b"49,153 bytes" in refused[1], b"UTF-8" in refused[2]] == (
+        [True] * 3
+    )
+
+
+async def test_a_checkpoint_where_no_next_try_can_be_has_no_effect(worker: Worker) -> None:
+    assert len(returned(await worker.invoke(invocation("checkpoints")))) == 3
+
+
 async def test_a_json_body_becomes_what_the_annotation_says(worker: Worker) -> None:
     text = '{"number": 7, "items": [{"name": "pen", "price": 2}], "unknown": true}'
     asked = invocation("order", text)
