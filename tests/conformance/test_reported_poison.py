@@ -10,7 +10,7 @@ import pytest
 
 from qtrigger.errors import QueueUnavailable
 from qtrigger.events import InvocationFinished, MessagePoisoned
-from qtrigger.invocation import Failed, Outcome, Postponed, TriggerMessage
+from qtrigger.invocation import Failed, Outcome, Succeeded, TriggerMessage
 from qtrigger.project.model import QueueOptions
 from qtrigger.telemetry.lines import line_of
 from qtrigger.telemetry.sinks import Tally
@@ -175,19 +175,22 @@ async def test_tries_that_died_with_their_hosts_are_counted_with_the_time_of_arr
 
 
 async def test_tries_that_ended_here_are_told_from_those_that_died() -> None:
-    """Here one try is postponed at the limit, after four that failed here or elsewhere."""
+    """The try at the limit succeeds and cannot be deleted, after four that failed here or there."""
     outcomes: list[Outcome] = []
 
     async def body(message: TriggerMessage) -> Outcome:
-        outcome = Postponed(delay_s=0.0) if message.dequeue_count == 5 else await fail(message)
+        outcome = Succeeded() if message.dequeue_count == 5 else await fail(message)
         outcomes.append(outcome)
         return outcome
 
-    bench = Bench(body)
+    bench = Bench(body, lease_s=10.0)
+    bench.service.fail("delete", QueueUnavailable("no answer"), times=None)
     await received(bench, 3)
     await bench.start()
 
-    await bench.clock.advance(10.0)
+    await bench.clock.advance(12.0)
+    bench.service.mend()
+    await bench.clock.advance(70.0)
 
     (told,) = bench.probe.of(MessagePoisoned)
     assert told.dequeue_count == 6
