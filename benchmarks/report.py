@@ -167,6 +167,7 @@ def _latencies(latencies: Sequence[Runs]) -> str:
     shown = [
         ("qtrigger", None, "qtrigger"),
         ("qtrigger", BATCH, f"qtrigger, batchSize {BATCH}"),
+        ("two-hosts", None, "two hosts"),
         ("sdk-async", None, "SDK, asyncio"),
     ]
     rows = []

@@ -70,13 +70,14 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _latencies(service: Service, count: int) -> list[Runs]:
-    ours, theirs = ALL["qtrigger"], ALL["sdk-async"]
+    ours, two, theirs = ALL["qtrigger"], ALL["two-hosts"], ALL["sdk-async"]
     cases = [
         case
         for latency_ms in LATENCIES_MS
         for case in (
             Case(ours, latency_ms),
             Case(ours, latency_ms, BATCH),
+            Case(two, latency_ms),
             Case(theirs, latency_ms),
         )
     ]
