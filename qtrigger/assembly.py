@@ -12,8 +12,10 @@ from dataclasses import replace
 from random import Random
 
 from qtrigger.backoff import PollBackoff
+from qtrigger.batches import Batches, BatchLifecycle
 from qtrigger.clock import Clock
 from qtrigger.events import EventSink
+from qtrigger.in_hand import Lifecycle
 from qtrigger.lifecycle import MessageLifecycle
 from qtrigger.listener import Listener
 from qtrigger.outputs import OutputWriter
@@ -89,28 +91,31 @@ class Assembly:
 
     def _lifecycle(
         self, function: FunctionDefinition, queue: QueueClient, state: QueueState
-    ) -> MessageLifecycle:
-        return MessageLifecycle(
+    ) -> Lifecycle:
+        tries = self._tries.of(function.name, queue.address)
+        outputs = output_writer(
+            function, services=self._services, clock=self._clock, wakeups=self.wakeups
+        )
+        many = function.trigger.many
+        retrying = Retrying(
+            function.retry if not many else None,
+            run=self._run,
+            outputs=outputs,
+            clock=self._clock,
+            random=self._random,
+        )
+        batches = Batches(single=retrying, run=self._run, outputs=outputs) if many else None
+        lifecycle = MessageLifecycle(
             function,
             queue=watched(queue, Refusals(queue.name, state)),
-            retrying=self._retrying(function),
+            retrying=batches or retrying,
             settlement=self._settlement(function, state),
-            tries=self._tries.of(function.name, queue.address),
+            tries=tries,
             config=self._config,
             clock=self._clock,
             sink=self._sink,
         )
-
-    def _retrying(self, function: FunctionDefinition) -> Retrying:
-        return Retrying(
-            function.retry,
-            run=self._run,
-            outputs=output_writer(
-                function, services=self._services, clock=self._clock, wakeups=self.wakeups
-            ),
-            clock=self._clock,
-            random=self._random,
-        )
+        return BatchLifecycle(lifecycle, batches, tries) if batches else lifecycle
 
     def _settlement(self, function: FunctionDefinition, state: QueueState) -> Settlement:
         name = poison_queue(function.trigger.queue)

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import count, repeat
 from random import Random
+from typing import Protocol
 
 from qtrigger.backoff import PollBackoff
 from qtrigger.clock import Clock
@@ -59,6 +60,23 @@ class Pending:
 
 
 Run = Callable[[Invocation], Awaitable[Ran]]
+
+
+class MessageRuns(Protocol):
+    """What a message's lifecycle needs to have its function run."""
+
+    def stop(self) -> None:
+        """Begin no more retries; a message that waits for one is to be handed back."""
+
+    async def run(
+        self,
+        invocation: Invocation,
+        *,
+        lost: asyncio.Event,
+        watching: Callable[[], AbstractContextManager[None]],
+        tell: Callable[[Pending], None],
+    ) -> Ended:
+        """Run it to its end; see `Retrying.run`."""
 
 
 class Retrying:
