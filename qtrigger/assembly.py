@@ -96,15 +96,18 @@ class Assembly:
         outputs = output_writer(
             function, services=self._services, clock=self._clock, wakeups=self.wakeups
         )
-        many = function.trigger.many
         retrying = Retrying(
-            function.retry if not many else None,
+            function.retry,
             run=self._run,
             outputs=outputs,
             clock=self._clock,
             random=self._random,
         )
-        batches = Batches(single=retrying, run=self._run, outputs=outputs) if many else None
+        batches = (
+            Batches(single=retrying, run=self._run, outputs=outputs)
+            if function.trigger.many
+            else None
+        )
         lifecycle = MessageLifecycle(
             function,
             queue=watched(queue, Refusals(queue.name, state)),

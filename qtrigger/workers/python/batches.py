@@ -143,7 +143,11 @@ class BatchCall(Call):
         for each in given:
             found = self._ids_of(each)
             if not found:
-                shown = repr(each) if isinstance(each, _TEXTS) else f"a {type(each).__name__}"
+                shown = (
+                    repr(each)
+                    if isinstance(each, _TEXTS)
+                    else f"a value of type {type(each).__name__}"
+                )
                 raise ReportError(
                     f"it names {shown[:_MOST_SHOWN]} as failed, which is no id of its messages"
                 )

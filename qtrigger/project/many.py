@@ -1,0 +1,48 @@
+"""What does not go with a function that gets lists of messages (cardinality `many`).
+
+Owns what is said of it, and what is left out of the function's definition for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from qtrigger.project import expressions
+from qtrigger.project.findings import Findings
+from qtrigger.project.model import QueueOutput, RetryPolicy
+from qtrigger.project.options import OwnOptions
+from qtrigger.project.tree import Tree
+
+_HINT = "what failed of a list comes back by the queue, with maxDequeueCount and visibilityTimeout"
+
+
+def without_retries(policy: RetryPolicy | None, tree: Tree, findings: Findings) -> None:
+    """Say that a retry policy is not carried out; it would run the whole list again."""
+    if policy is not None:
+        place = tree.place(("retry",), on_key=True) if tree.at(("retry",)) else tree.place(())
+        text = 'the retry policy is not carried out with cardinality "many"'
+        findings.warning(text, place, _HINT)
+
+
+def without_order(own: OwnOptions, tree: Tree, findings: Findings) -> OwnOptions:
+    """The options without an order, which a list that runs as a whole cannot have."""
+    if not own.order_by:
+        return own
+    text = 'orderBy is not applied with cardinality "many"'
+    hint = "the messages of a list run together; order them in the function, or get them singly"
+    findings.warning(text, tree.place(()), hint)
+    return replace(own, order_by="")
+
+
+def check_outputs(outputs: Sequence[QueueOutput], tree: Tree, findings: Findings) -> None:
+    """Refuse a queue's name that is made from a message: the outputs are those of a whole list."""
+    for output in outputs:
+        expression = expressions.needing_message(output.queue)
+        if expression is None:
+            continue
+        names = [binding.get("name") for binding in tree.at(("bindings",))]
+        path = ("bindings", names.index(output.name), "queueName")
+        text = f'{expression} has no value with cardinality "many": a run has several messages'
+        hint = "{rand-guid}, {DateTime} and {sys.methodName} have one"
+        findings.error(f"{tree.label(path)}: {text}", tree.place(path), hint)
