@@ -115,6 +115,8 @@ def define(
     own = OwnOptions()
     if not findings.failed:
         own = own_options.read(scope.host, declaration.name, scope.settings, findings)
+    if found is not None and not findings.failed:
+        found = many.as_host_says(found, scope.host, declaration.name)
     gets_lists = found is not None and found.trigger.many
     policy = _retry(declaration, scope, findings, gets_lists=gets_lists)
     if found is not None and gets_lists:

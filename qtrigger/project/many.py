@@ -1,6 +1,7 @@
-"""What does not go with a function that gets lists of messages (cardinality `many`).
+"""Functions that get lists of messages (cardinality `many`): which, and what does not go with it.
 
-Owns what is said of it, and what is left out of the function's definition for it.
+Owns the option by which host.json says so, for projects that run on Azure as well, and what is
+said of the rest and left out of the function's definition for it.
 """
 
 from __future__ import annotations
@@ -9,12 +10,29 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from qtrigger.project import expressions
+from qtrigger.project.binding_types import is_trigger
+from qtrigger.project.bindings import Bindings
 from qtrigger.project.findings import Findings
+from qtrigger.project.host_json import HostFile
 from qtrigger.project.model import QueueOutput, RetryPolicy
 from qtrigger.project.options import OwnOptions
 from qtrigger.project.tree import Tree
 
 _HINT = "what failed of a list comes back by the queue, with maxDequeueCount and visibilityTimeout"
+
+
+def as_host_says(found: Bindings, host: HostFile, function: str) -> Bindings:
+    """The bindings with the cardinality of host.json in place, where it has one."""
+    said = host.tree.at(host.own_path(function, "cardinality", shared=False))
+    if said is None:
+        return found
+    return replace(
+        found,
+        trigger=replace(found.trigger, many=said == "many"),
+        raw=tuple(
+            {**each, "cardinality": said} if is_trigger(each) else each for each in found.raw
+        ),
+    )
 
 
 def without_retries(policy: RetryPolicy | None, tree: Tree, findings: Findings) -> None:

@@ -63,6 +63,32 @@ def test_parameters_named_after_properties_are_lists() -> None:
         made(msg=..., dequeue_count=list[str])
 
 
+@pytest.mark.parametrize("binding", [TRIGGER, MANY])
+@pytest.mark.parametrize(("said", "many"), [("many", True), ("One", False)])
+def test_host_json_may_say_it_and_goes_before_the_binding(
+    folder: ProjectFolder, binding: Any, said: str, many: bool
+) -> None:
+    """Azure ignores it there; in a binding it makes a queue's body an array of texts."""
+    folder.function("resize", binding)
+    folder.host(qtrigger={"functions": {"Resize": {"cardinality": said}}})
+
+    function = folder.one()
+    found = plan(
+        name="f", function=annotated(msg=...), directory="/f", bindings=function.bindings, mode=""
+    )
+
+    assert (function.trigger.many, found.many) == (many, many)
+
+
+def test_a_cardinality_that_is_none_stops_the_function_with_its_place(
+    folder: ProjectFolder,
+) -> None:
+    folder.function("resize")
+    folder.host(qtrigger={"functions": {"resize": {"cardinality": "several"}}})
+
+    assert told(folder.load(), "host.json:1:", "error: ", 'one of "one", "many"')
+
+
 def test_a_retry_policy_is_not_carried_out_and_that_is_said(folder: ProjectFolder) -> None:
     folder.function("resize", MANY, retry=RETRY)
 
