@@ -530,3 +530,26 @@ async def test_a_long_run_is_told_of_one_of_its_messages() -> None:
     runs = [each.id for each in bench.invocations if each.messages[0].body == b"long"]
     assert {event.invocation_id for event in told} == set(runs)
     assert len({event.message_id for event in told}) == len(runs)
+
+
+async def test_a_message_that_is_given_up_leaves_the_others_their_run() -> None:
+    """Each awaits the shared run by itself, so that one way's end is no other's."""
+    go, ran = asyncio.Event(), asyncio.Event()
+
+    async def main(msgs: Messages) -> None:
+        await go.wait()
+        ran.set()
+
+    bench = Lists(main)
+    await bench.start(*texts(3))
+    await bench.clock.advance(1.0)
+    first = bench.invocations[0].messages[0].id
+    (task,) = (each for each in asyncio.all_tasks() if each.get_name() == f"charge {first}")
+    task.cancel()
+    await bench.clock.advance(1.0)
+    go.set()
+    await bench.clock.advance(1.0)
+
+    assert ran.is_set()
+    assert bench.dispositions()[:2] == ["acked", "acked"]
+    await bench.stop()

@@ -172,3 +172,21 @@ async def test_threads_are_no_bound_on_the_messages_of_lists(tmp_path: Path) -> 
         await shop.close()
 
     assert loaded.at_once == {"single": 1}
+
+
+async def test_host_json_may_ask_for_lists_where_a_decorator_does_not(tmp_path: Path) -> None:
+    code = (
+        f'{HEAD}@app.queue_trigger(arg_name="msgs", queue_name="orders", connection="Store")\n'
+        "def lists(msgs): return [msgs[1]]\n"
+    )
+    write(tmp_path, code)
+    own = '{"functions": {"lists": {"cardinality": "many"}}}'
+    (tmp_path / "host.json").write_text(f'{{"version": "2.0", "qtrigger": {own}}}')
+
+    async with pool_of(tmp_path) as (pool, project, _):
+        assert project.problems == ()
+        ran = await pool.invoke(several(b"a", b"b"))
+
+    first, second = ran.outcomes
+    assert first == Succeeded()
+    assert isinstance(second, Failed)
