@@ -92,22 +92,9 @@ class Assembly:
     def _lifecycle(
         self, function: FunctionDefinition, queue: QueueClient, state: QueueState
     ) -> Lifecycle:
+        retrying = self._retrying(function)
+        batches = Batches(retrying) if function.trigger.many else None
         tries = self._tries.of(function.name, queue.address)
-        outputs = output_writer(
-            function, services=self._services, clock=self._clock, wakeups=self.wakeups
-        )
-        retrying = Retrying(
-            function.retry,
-            run=self._run,
-            outputs=outputs,
-            clock=self._clock,
-            random=self._random,
-        )
-        batches = (
-            Batches(single=retrying, run=self._run, outputs=outputs)
-            if function.trigger.many
-            else None
-        )
         lifecycle = MessageLifecycle(
             function,
             queue=watched(queue, Refusals(queue.name, state)),
@@ -119,6 +106,17 @@ class Assembly:
             sink=self._sink,
         )
         return BatchLifecycle(lifecycle, batches, tries) if batches else lifecycle
+
+    def _retrying(self, function: FunctionDefinition) -> Retrying:
+        return Retrying(
+            function.retry,
+            run=self._run,
+            outputs=output_writer(
+                function, services=self._services, clock=self._clock, wakeups=self.wakeups
+            ),
+            clock=self._clock,
+            random=self._random,
+        )
 
     def _settlement(self, function: FunctionDefinition, state: QueueState) -> Settlement:
         name = poison_queue(function.trigger.queue)

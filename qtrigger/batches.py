@@ -13,22 +13,12 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 
-from qtrigger.errors import QtriggerError
 from qtrigger.ids import new_id
-from qtrigger.invocation import (
-    ErrorDetail,
-    Failed,
-    Invocation,
-    Outcome,
-    Ran,
-    Succeeded,
-    WorkerLost,
-)
+from qtrigger.invocation import Invocation, Outcome, WorkerLost
 from qtrigger.lease import Lease
 from qtrigger.lifecycle import MessageLifecycle
-from qtrigger.outputs import OutputWriter
 from qtrigger.queues.client import QueueMessage
-from qtrigger.retrying import Ended, MessageRuns, Pending, Run
+from qtrigger.retrying import Ended, Pending, Retrying
 from qtrigger.tries import TriesSeen
 
 Watching = Callable[[], AbstractContextManager[None]]
@@ -79,19 +69,16 @@ class Batch:
 class Batches:
     """The runs of one function that takes lists; what belongs to no batch is a list of one.
 
-    A retry policy is not carried out: what failed comes back by the queue. `single` runs what is
-    alone.
+    `retrying` has no policy for such a function: what failed comes back by the queue.
     """
 
-    def __init__(self, *, single: MessageRuns, run: Run, outputs: OutputWriter) -> None:
-        self._single = single
-        self._run = run
-        self._outputs = outputs
+    def __init__(self, retrying: Retrying) -> None:
+        self._retrying = retrying
         self._open: dict[str, Batch] = {}
 
     def stop(self) -> None:
-        """See `MessageRuns`."""
-        self._single.stop()
+        """See `Retrying`."""
+        self._retrying.stop()
 
     def begin(self, messages: Sequence[str]) -> Batch:
         """These are to run together; each of them must arrive by `run`, or leave."""
@@ -107,10 +94,10 @@ class Batches:
         watching: Watching,
         tell: Callable[[Pending], None],
     ) -> Ended:
-        """See `MessageRuns`: the end of this message in the run of its batch."""
+        """See `Retrying`: the end of this message in the run of its batch."""
         batch = self._open.get(invocation.id)
         if batch is None:
-            return await self._single.run(invocation, lost=lost, watching=watching, tell=tell)
+            return await self._retrying.run(invocation, lost=lost, watching=watching, tell=tell)
         return await batch.run(invocation, partial(self._begin_run, watching))
 
     def _ended(self, batch: Batch) -> None:
@@ -132,30 +119,11 @@ class Batches:
             messages=tuple(message for each in invocations for message in each.messages),
             max_dequeue_count=min(each.max_dequeue_count for each in invocations),
         )
-        with watching():
-            ran = await self._run(whole)
-        outcomes = await self._written(ran)
+        ends = await self._retrying.run_together(whole, watching)
         return {
-            message.id: Ended(outcome=_shared(outcome, len(outcomes)), duration_s=ran.duration_s)
-            for message, outcome in zip(whole.messages, outcomes, strict=True)
+            message.id: replace(ended, outcome=_shared(ended.outcome, len(ends)))
+            for message, ended in zip(whole.messages, ends, strict=True)
         }
-
-    async def _written(self, ran: Ran) -> Sequence[Outcome]:
-        """The outcomes once the run's outputs are written; nothing succeeds if they cannot be."""
-        outputs = [
-            each
-            for outcome in ran.outcomes
-            if isinstance(outcome, Succeeded)
-            for each in outcome.outputs
-        ]
-        if not outputs:
-            return ran.outcomes
-        try:
-            await self._outputs.write(outputs, {})
-        except QtriggerError as error:
-            failed = Failed(error=ErrorDetail(type="OutputError", message=str(error)))
-            return [failed if isinstance(each, Succeeded) else each for each in ran.outcomes]
-        return ran.outcomes
 
 
 class BatchLifecycle:
@@ -182,6 +150,8 @@ class BatchLifecycle:
     def together(self, leases: Sequence[Lease]) -> None:
         """See `Lifecycle`: they run together, as far as they come to it."""
         members = [each for each in leases if not self._tries.of(each.message.id).suspect]
+        if not members:
+            return
         batch = self._batches.begin([each.message.id for each in members])
         self._batch_of.update((each, batch) for each in members)
 
@@ -204,6 +174,9 @@ class BatchLifecycle:
 
     async def hand_back(self, lease: Lease) -> None:
         """See `Lifecycle`."""
+        batch = self._batch_of.pop(lease, None)
+        if batch is not None:
+            batch.leave(lease.message.id)
         await self._lifecycle.hand_back(lease)
 
     def stop_retrying(self) -> None:

@@ -233,8 +233,11 @@ class Listener:
     def _taken(self, messages: Sequence[QueueMessage], asked_at: float) -> None:
         """Send what an answer held on its way."""
         answered_at = self._clock.monotonic()
+        leases = [self._lifecycle.lease(message, asked_at) for message in messages]
+        self._lifecycle.together(leases)
+        for lease in leases:
+            self._begin(lease)
         if messages:
-            self._begin([self._lifecycle.lease(message, asked_at) for message in messages])
             self._found_since_wait = True
             self.active_at = answered_at
         if self._tells_polls:
@@ -247,13 +250,10 @@ class Listener:
                 )
             )
 
-    def _begin(self, leases: Sequence[Lease]) -> None:
+    def _begin(self, lease: Lease) -> None:
         if self._stopped.is_set():
-            for lease in leases:
-                self._in_hand.hand_back(lease)
-            return
-        self._lifecycle.together(leases)
-        for lease in leases:
+            self._in_hand.hand_back(lease)
+        else:
             self._in_hand.begin(lease)
 
     def _message_ran(self) -> None:

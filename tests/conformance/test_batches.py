@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import azure.functions as func
 import pytest
 
 from qtrigger.assembly import function_spec
+from qtrigger.batches import Batch
 from qtrigger.errors import AccessDenied
 from qtrigger.events import InvocationFinished, InvocationStarted, MessagePoisoned, StillRunning
 from qtrigger.invocation import Failed, Invocation, Ran, WorkerLost
@@ -530,6 +532,22 @@ async def test_a_long_run_is_told_of_one_of_its_messages() -> None:
     runs = [each.id for each in bench.invocations if each.messages[0].body == b"long"]
     assert {event.invocation_id for event in told} == set(runs)
     assert len({event.message_id for event in told}) == len(runs)
+
+
+async def test_nothing_is_kept_of_batches_that_have_ended_nor_of_empty_answers() -> None:
+    gc.collect()
+    before = _batches()
+    bench = Lists(_fails_what_begins_with_a_1, lost=(b"2",))
+    await bench.start(*texts(4))
+    await bench.clock.advance(3600.0)
+
+    gc.collect()
+    assert _batches() == before
+    await bench.stop()
+
+
+def _batches() -> int:
+    return sum(isinstance(each, Batch) for each in gc.get_objects())
 
 
 async def test_a_message_that_is_given_up_leaves_the_others_their_run() -> None:
