@@ -15,7 +15,13 @@ import pytest
 from qtrigger.assembly import function_spec
 from qtrigger.batches import Batch
 from qtrigger.errors import AccessDenied
-from qtrigger.events import InvocationFinished, InvocationStarted, MessagePoisoned, StillRunning
+from qtrigger.events import (
+    InvocationFinished,
+    InvocationStarted,
+    MessageHandedBack,
+    MessagePoisoned,
+    StillRunning,
+)
 from qtrigger.invocation import Failed, Invocation, Ran, WorkerLost
 from qtrigger.project.model import QueueOptions, QueueOutput
 from qtrigger.tries import TriesOfAll
@@ -513,6 +519,18 @@ async def test_what_is_cut_short_by_a_stop_comes_back_message_by_message() -> No
     assert [left for _, left in bench.times_visible()] == [0.0] * 3
     assert bench.listener.stranded == 0
     assert bench.worker.running == 0
+
+
+async def test_what_comes_after_a_stop_is_handed_back_and_runs_in_no_list() -> None:
+    bench = Lists(lambda msgs: None)
+    bench.service.slow("receive", 5.0)
+    await bench.start(*texts(3))
+    await bench.clock.advance(1.0)
+
+    await bench.stop()
+
+    assert (bench.lists, len(bench.probe.of(MessageHandedBack))) == ([], 3)
+    assert [left for _, left in bench.times_visible()] == [0.0] * 3
 
 
 async def test_a_long_run_is_told_of_one_of_its_messages() -> None:
