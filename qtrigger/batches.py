@@ -114,10 +114,13 @@ class Batches:
     async def _run_together(
         self, watching: Watching, invocations: Sequence[Invocation]
     ) -> Mapping[str, Ended]:
-        whole = replace(
-            invocations[0],
+        # Made anew: what else an invocation carries is one message's.
+        whole = Invocation(
+            id=invocations[0].id,
+            function=invocations[0].function,
             messages=tuple(message for each in invocations for message in each.messages),
             max_dequeue_count=min(each.max_dequeue_count for each in invocations),
+            timeout_s=invocations[0].timeout_s,
         )
         ends = await self._retrying.run_together(whole, watching)
         return {

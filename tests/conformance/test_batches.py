@@ -466,6 +466,7 @@ async def test_one_run_has_one_id_and_each_message_a_start_and_an_end() -> None:
     await processed(bench, *texts(3))
 
     (run,) = bench.invocations
+    assert (run.timeout_s, run.max_dequeue_count) == (1800.0, 5)
     starts, ends = bench.probe.of(InvocationStarted), bench.probe.of(InvocationFinished)
     assert [each.invocation_id for each in starts] == [run.id] * 3
     assert [each.invocation_id for each in ends] == [run.id] * 3
