@@ -12,8 +12,10 @@ from dataclasses import replace
 from random import Random
 
 from qtrigger.backoff import PollBackoff
+from qtrigger.batches import Batches, BatchLifecycle
 from qtrigger.clock import Clock
 from qtrigger.events import EventSink
+from qtrigger.in_hand import Lifecycle
 from qtrigger.lifecycle import MessageLifecycle
 from qtrigger.listener import Listener
 from qtrigger.outputs import OutputWriter
@@ -89,17 +91,21 @@ class Assembly:
 
     def _lifecycle(
         self, function: FunctionDefinition, queue: QueueClient, state: QueueState
-    ) -> MessageLifecycle:
-        return MessageLifecycle(
+    ) -> Lifecycle:
+        retrying = self._retrying(function)
+        batches = Batches(retrying) if function.trigger.many else None
+        tries = self._tries.of(function.name, queue.address)
+        lifecycle = MessageLifecycle(
             function,
             queue=watched(queue, Refusals(queue.name, state)),
-            retrying=self._retrying(function),
+            retrying=batches or retrying,
             settlement=self._settlement(function, state),
-            tries=self._tries.of(function.name, queue.address),
+            tries=tries,
             config=self._config,
             clock=self._clock,
             sink=self._sink,
         )
+        return BatchLifecycle(lifecycle, batches, tries) if batches else lifecycle
 
     def _retrying(self, function: FunctionDefinition) -> Retrying:
         return Retrying(

@@ -7,7 +7,7 @@ State is touched by the loop's own thread alone.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Protocol
 
 from qtrigger.background import tell_defect
@@ -25,6 +25,9 @@ class Lifecycle(Protocol):
 
     def lease(self, message: QueueMessage, received_at: float) -> Lease:
         """Take hold of a received message."""
+
+    def together(self, leases: Sequence[Lease]) -> None:
+        """These came by one answer, and are about to be processed, in that order."""
 
     async def process(self, lease: Lease, function_ended: Callable[[], None]) -> None:
         """Run the function and settle; call `function_ended` once, before settling."""

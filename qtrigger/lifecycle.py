@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -33,7 +33,7 @@ from qtrigger.project.model import FunctionDefinition, HostConfig
 from qtrigger.queues.client import QueueClient, QueueMessage
 from qtrigger.queues.encoding import BodyUndecodable
 from qtrigger.reports import MessageReports, tries_used_up
-from qtrigger.retrying import Ended, Retrying
+from qtrigger.retrying import Ended, MessageRuns
 from qtrigger.settlement import (
     Abandon,
     Ack,
@@ -63,7 +63,7 @@ class MessageLifecycle:
         function: FunctionDefinition,
         *,
         queue: QueueClient,
-        retrying: Retrying,
+        retrying: MessageRuns,
         settlement: Settlement,
         tries: TriesSeen,
         config: HostConfig,
@@ -107,11 +107,19 @@ class MessageLifecycle:
             renewals=self._renewals,
         )
 
-    async def process(self, lease: Lease, function_ended: Callable[[], None]) -> None:
-        """Run the function on the message and settle it; never raises a `QueueError`."""
+    def together(self, leases: Sequence[Lease]) -> None:
+        """These came by one answer, and are about to be processed: each goes its own way."""
+
+    async def process(
+        self, lease: Lease, function_ended: Callable[[], None], invocation_id: str = ""
+    ) -> None:
+        """Run the function on the message and settle it; never raises a `QueueError`.
+
+        The run has that id where one is given.
+        """
         lease.keep(self._reports)
         try:
-            await self._process(lease, function_ended)
+            await self._process(lease, function_ended, invocation_id)
         except asyncio.CancelledError:
             if not lease.over:
                 await self._release_in_time(lease)
@@ -120,7 +128,9 @@ class MessageLifecycle:
             self._reports.defect(lease.message, error)
             raise
 
-    async def _process(self, lease: Lease, function_ended: Callable[[], None]) -> None:
+    async def _process(
+        self, lease: Lease, function_ended: Callable[[], None], invocation_id: str
+    ) -> None:
         message = lease.message
         seen = self._tries.of(message.id)
         policy = self._policy_for(seen)
@@ -137,7 +147,7 @@ class MessageLifecycle:
             await self._refuse(lease, policy, "undecodable", detail)
             return
         invocation = Invocation(
-            id=new_id(),
+            id=invocation_id or new_id(),
             function=self._function.name,
             messages=(received,),
             max_dequeue_count=policy.max_dequeue_count,

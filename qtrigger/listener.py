@@ -233,8 +233,10 @@ class Listener:
     def _taken(self, messages: Sequence[QueueMessage], asked_at: float) -> None:
         """Send what an answer held on its way."""
         answered_at = self._clock.monotonic()
-        for message in messages:
-            self._begin(self._lifecycle.lease(message, asked_at))
+        leases = [self._lifecycle.lease(message, asked_at) for message in messages]
+        self._lifecycle.together(leases)
+        for lease in leases:
+            self._begin(lease)
         if messages:
             self._found_since_wait = True
             self.active_at = answered_at

@@ -101,6 +101,7 @@ class Bench:
         beside: Bench | None = None,
         retry: RetryPolicy | None = None,
         tries: TriesOfAll | None = None,
+        many: bool = False,
     ) -> None:
         self.clock: ManualClock = beside.clock if beside else ManualClock()
         self.service: RecordingService = beside.service if beside else RecordingService(self.clock)
@@ -112,9 +113,9 @@ class Bench:
         self._at_once = 0
         self.name = queue
         self.queue = self.service.queue(queue)
-        self.function = replace(
-            definition("charge", queue, options=options, outputs=outputs), retry=retry
-        )
+        function = definition("charge", queue, options=options, outputs=outputs)
+        trigger = replace(function.trigger, many=many)
+        self.function = replace(function, retry=retry, trigger=trigger)
         self.assembly = Assembly(
             HostConfig(lease_s=lease_s),
             services=QueueServices(lambda _account: self.service),
