@@ -13,19 +13,19 @@ from random import Random
 
 from qtrigger.backoff import PollBackoff
 from qtrigger.clock import Clock
-from qtrigger.events import EventSink
+from qtrigger.events import EventSink, InvocationStarted
 from qtrigger.lifecycle import MessageLifecycle
 from qtrigger.listener import Listener
 from qtrigger.outputs import OutputWriter
 from qtrigger.project import expressions
 from qtrigger.project.model import FunctionDefinition, HostConfig
-from qtrigger.project.queue_names import poison_queue
 from qtrigger.queue_state import QueueState
 from qtrigger.queues.account import Account
 from qtrigger.queues.client import QueueClient
 from qtrigger.queues.services import QueueServices
 from qtrigger.queues.watched import watched
 from qtrigger.refusals import Foresight, Refusals
+from qtrigger.reports import MessageReports
 from qtrigger.retrying import Retrying, Run
 from qtrigger.settlement import Settlement
 from qtrigger.throttling import Throttling
@@ -98,7 +98,16 @@ class Assembly:
             tries=self._tries.of(function.name, queue.address),
             config=self._config,
             clock=self._clock,
+            reports=self._reports(function, queue),
+        )
+
+    def _reports(self, function: FunctionDefinition, queue: QueueClient) -> MessageReports:
+        return MessageReports(
+            function=function.name,
+            queue=queue.name,
+            poison_queue=function.poison_queue or "",
             sink=self._sink,
+            tells_starts=self._sink.wants(InvocationStarted),
         )
 
     def _retrying(self, function: FunctionDefinition) -> Retrying:
@@ -113,13 +122,17 @@ class Assembly:
         )
 
     def _settlement(self, function: FunctionDefinition, state: QueueState) -> Settlement:
-        name = poison_queue(function.trigger.queue)
+        name = function.poison_queue
         if not name:
-            return Settlement(poison=None, clock=self._clock, wakeups=self.wakeups)
+            return Settlement(
+                poison=None, clock=self._clock, wakeups=self.wakeups, random=self._random
+            )
         account = function.trigger.account
         queue, refusals = self._services.of(account).queue(name), Refusals(name, state)
         return Settlement(
             poison=watched(queue, refusals),
+            poison_ttl_s=function.own.poison_ttl_s,
+            random=self._random,
             clock=self._clock,
             wakeups=self.wakeups,
             foresight=Foresight(queue, account, refusals),

@@ -114,7 +114,8 @@ def define(
     found = bindings.read(tree, scope.schema, scope.settings, findings)
     own = OwnOptions()
     if not findings.failed:
-        own = own_options.read(scope.host, declaration.name, scope.settings, findings)
+        queue = found.trigger.queue if found else ""
+        own = own_options.read(scope.host, declaration.name, queue, scope.settings, findings)
     policy = _retry(declaration, scope, findings)
     script = _script(declaration, findings)
     reason = scope.left_out(declaration.name) or disabling.disabled(

@@ -12,21 +12,27 @@ from urllib.parse import urlsplit
 from qtrigger.project import durations, queue_names, schemas
 from qtrigger.project.expansion import ExpansionError, expand
 from qtrigger.project.findings import Findings, shown
-from qtrigger.project.host_json import OWN, HostFile
+from qtrigger.project.host_json import FUNCTIONS, OWN, HostFile
 from qtrigger.project.options import CircuitBreaker, OwnOptions, PoisonNotice
 from qtrigger.project.settings import Settings
 from qtrigger.queues.client import NEVER_EXPIRES_S
 
+POISON_QUEUE: Final = "poisonQueueName"
 _SCHEMES: Final = ("http", "https")
 
 
-def read(host: HostFile, function: str, settings: Settings, findings: Findings) -> OwnOptions:
-    """The options of a function; what is wrong with a text is noted, and stops the function."""
+def read(
+    host: HostFile, function: str, queue: str, settings: Settings, findings: Findings
+) -> OwnOptions:
+    """The options of a function; what is wrong with a text is noted, and stops the function.
+
+    `queue` is the function's own, "" when it could not be read.
+    """
     reader = _Reader(host, function, settings, findings)
     return OwnOptions(
         retry_delays_s=reader.delays("retryDelays"),
         retry_jitter=float(reader.value("retryJitter")),
-        poison_queue=reader.queue("poisonQueueName"),
+        poison_queue=reader.poison_queue(queue),
         poison_ttl_s=reader.lifetime("poisonTimeToLive"),
         on_poison=reader.notice("onPoison"),
         breaker=reader.breaker("circuitBreaker"),
@@ -34,6 +40,11 @@ def read(host: HostFile, function: str, settings: Settings, findings: Findings) 
         max_concurrent=host.tree.at(host.own_path(function, "maxConcurrent", shared=False)) or None,
         order_by=host.tree.at(host.own_path(function, "orderBy", shared=False)) or "",
     )
+
+
+def is_own(host: HostFile, function: str, key: str) -> bool:
+    """Whether the option that applies is the function's own, and not the one for all."""
+    return host.own_path(function, key)[: len(FUNCTIONS)] == FUNCTIONS
 
 
 class _Reader:
@@ -60,16 +71,22 @@ class _Reader:
         ).seconds
         return NEVER_EXPIRES_S if seconds is None else seconds
 
-    def queue(self, key: str) -> str:
-        name = self._expanded(key)
+    def poison_queue(self, own_queue: str) -> str | None:
+        name = self._expanded(POISON_QUEUE)
         if not name:
             return ""
         try:
-            return queue_names.checked(name)
+            name = queue_names.checked(name)
         except queue_names.QueueNameError as error:
             hint = f"a queue name has {queue_names.RULE}"
-            self._refuse(key, f"{shown(name)} {error}", hint)
+            self._refuse(POISON_QUEUE, f"{shown(name)} {error}", hint)
             return ""
+        if name != own_queue:
+            return name
+        if is_own(self._host, self._function, POISON_QUEUE):
+            what = f"{shown(name)} is the function's own queue: nothing would leave it"
+            self._refuse(POISON_QUEUE, what, "name another queue, or leave it out")
+        return None  # said for all, and this function is the one that looks after it
 
     def notice(self, key: str) -> PoisonNotice | None:
         given = self.value(key) or {}

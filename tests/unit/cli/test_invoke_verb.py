@@ -134,7 +134,7 @@ def tried(
             Rejected(reason="no such customer"),
             Poison(reason="rejected"),
             "charge rejected the message: no such customer  1 s",
-            "now go to the poison queue, after its try 1 of 5",
+            "now go to the poison queue orders-poison, after its try 1 of 5",
         ),
         (LeaseLost(), Drop(), "charge lease lost  1 s", "be left alone"),
     ],
