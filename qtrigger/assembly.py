@@ -16,6 +16,7 @@ from qtrigger.clock import Clock
 from qtrigger.events import EventSink, InvocationStarted
 from qtrigger.lifecycle import MessageLifecycle
 from qtrigger.listener import Listener
+from qtrigger.notices import Notify
 from qtrigger.outputs import OutputWriter
 from qtrigger.project import expressions
 from qtrigger.project.model import FunctionDefinition, HostConfig
@@ -63,8 +64,11 @@ class Assembly:
         self.wakeups = Wakeups()
         self.throttling: list[Throttling] = []
 
-    def listener(self, function: FunctionDefinition) -> Listener:
-        """Return the function's listener, not polling yet; no request is made."""
+    def listener(self, function: FunctionDefinition, notify: Notify | None = None) -> Listener:
+        """Return the function's listener, not polling yet; no request is made.
+
+        `notify` is told of its poisoned messages.
+        """
         queue = self._services.of(function.trigger.account).queue(function.trigger.queue)
         interval_s = function.options.max_polling_interval_s
         state = QueueState(
@@ -77,7 +81,7 @@ class Assembly:
         listener = Listener(
             function,
             queue=queue,
-            lifecycle=self._lifecycle(function, queue, state),
+            lifecycle=self._lifecycle(function, queue, state, notify),
             backoff=PollBackoff(interval_s, self._random),
             clock=self._clock,
             sink=self._sink,
@@ -88,7 +92,11 @@ class Assembly:
         return listener
 
     def _lifecycle(
-        self, function: FunctionDefinition, queue: QueueClient, state: QueueState
+        self,
+        function: FunctionDefinition,
+        queue: QueueClient,
+        state: QueueState,
+        notify: Notify | None,
     ) -> MessageLifecycle:
         return MessageLifecycle(
             function,
@@ -98,16 +106,19 @@ class Assembly:
             tries=self._tries.of(function.name, queue.address),
             config=self._config,
             clock=self._clock,
-            reports=self._reports(function, queue),
+            reports=self._reports(function, queue, notify),
         )
 
-    def _reports(self, function: FunctionDefinition, queue: QueueClient) -> MessageReports:
+    def _reports(
+        self, function: FunctionDefinition, queue: QueueClient, notify: Notify | None
+    ) -> MessageReports:
         return MessageReports(
             function=function.name,
             queue=queue.name,
             poison_queue=function.poison_queue or "",
             sink=self._sink,
             tells_starts=self._sink.wants(InvocationStarted),
+            notify=notify,
         )
 
     def _retrying(self, function: FunctionDefinition) -> Retrying:

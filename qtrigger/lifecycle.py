@@ -239,6 +239,7 @@ class MessageLifecycle:
                 detail,
                 invocation.id,
                 policy.max_dequeue_count,
+                outcome,
             )
         if isinstance(outcome, (Interrupted, TimedOut, WorkerLost)) and not lease.lost:
             # The message did not choose its pause; the back-off may be far into its waits.
