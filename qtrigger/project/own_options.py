@@ -6,6 +6,7 @@ that may hold some. What the options do is for others.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -18,6 +19,10 @@ from qtrigger.project.settings import Settings
 from qtrigger.queues.client import NEVER_EXPIRES_S
 
 POISON_QUEUE: Final = "poisonQueueName"
+_SETTING: Final = re.compile(r"%[^%]*%")
+_PERCENT: Final = (
+    'put the whole address into one setting, "%NAME%"; a literal percent sign is written "%%"'
+)
 _SCHEMES: Final = ("http", "https")
 
 
@@ -94,9 +99,8 @@ class _Reader:
             if given:
                 self._refuse(key, "says neither a command nor a url")
             return None
-        url = self._expanded(key, "url")
-        parts = urlsplit(url)
-        if url and (parts.scheme not in _SCHEMES or not parts.hostname):
+        url = self._address(key, given.get("url") or "")
+        if url and not _is_address(url):
             # Not shown: it may be a secret.
             self._refuse(key, "url is no http or https address")
         return PoisonNotice(
@@ -120,16 +124,36 @@ class _Reader:
             pause_s=durations.read(part["pause"], node).seconds or 0.0,
         )
 
-    def _expanded(self, key: str, *part: str) -> str:
-        text: Any = self.value(key)
-        for name in part:
-            text = (text or {}).get(name)
+    def _address(self, key: str, text: str) -> str:
+        """The url with settings put in; of one that holds more than a setting's name none is shown.
+
+        What stands between two percent signs may be a part of a secret then.
+        """
         try:
-            return expand(text or "", self._settings).strip()
+            return expand(text, self._settings).strip()
         except ExpansionError as error:
-            self._refuse(".".join((key, *part)), str(error), error.hint)
+            if _SETTING.fullmatch(text):
+                self._refuse(f"{key}.url", str(error), error.hint)
+            else:
+                what = "names an app setting that is missing, or holds a percent sign of its own"
+                self._refuse(f"{key}.url", what, _PERCENT)
+            return ""
+
+    def _expanded(self, key: str) -> str:
+        try:
+            return expand(self.value(key) or "", self._settings).strip()
+        except ExpansionError as error:
+            self._refuse(key, str(error), error.hint)
             return ""
 
     def _refuse(self, key: str, what: str, hint: str = "") -> None:
         path = self._host.own_path(self._function, key.split(".", maxsplit=1)[0])
         self._findings.error(f"{key}: {what}", self._host.tree.place(path), hint)
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in _SCHEMES and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # of brackets, or of a port that is none
+        return False
