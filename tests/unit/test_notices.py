@@ -25,6 +25,7 @@ from qtrigger.project.options import OwnOptions, PoisonNotice
 from qtrigger.telemetry.lines import line_of
 from qtrigger.testing.clock import START, ManualClock
 from tests.unit.harness import PLAIN, Bench, fail, succeed
+from tests.unit.test_host import House
 
 ONCE = replace(PLAIN, max_dequeue_count=1)
 TOLD = OwnOptions(on_poison=PoisonNotice(command=("./tell",)))
@@ -332,3 +333,38 @@ async def test_a_function_that_wants_no_notices_has_no_part_in_them() -> None:
 
     assert bench.notices.of(bench.function, None) is None
     assert bench.notices.of(bench.function, lambda _function: [FakeTeller()]) is None
+
+
+@pytest.mark.parametrize(
+    ("up_to_s", "forced", "told"),
+    [(30.0, False, 5), (3.0, False, 3), (30.0, True, 0)],
+    ids=["five seconds at most", "within the shutdown's time", "at once"],
+)
+async def test_a_host_tells_at_its_stop_what_it_has_time_for(
+    up_to_s: float, forced: bool, told: int
+) -> None:
+    async def charge(msg: str) -> None:
+        raise ValueError(msg)
+
+    house = House({"charge": charge})
+    teller = FakeTeller(takes_s=0.9)
+    teller.clock = house.clock
+    host = house.host()
+    host.project = replace(
+        host.project,
+        functions=tuple(replace(each, own=TOLD, options=ONCE) for each in host.project.functions),
+    )
+    await house.put("charge", *map(str, range(12)))
+    await host.start(
+        workers=1, interpreter="", began_at=0.0, open_tellers=lambda _function: [teller]
+    )
+    await house.clock.advance(0.1)
+    at_once = asyncio.Event()
+    if forced:
+        at_once.set()
+
+    await house.clock.run(host.stop("SIGTERM", up_to_s=up_to_s, at_once=at_once))
+
+    assert len(teller.told) == told
+    assert [each.count for each in house.probe.of(NoticesDropped)] == [12 - told]
+    assert len(house.service.peek_all("charge-poison")) == 12
