@@ -6,7 +6,7 @@ round in circles. What a name must look like is `own_options`'.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -25,17 +25,22 @@ class _Queue(NamedTuple):
 
 
 def settle(functions: Functions, host: HostFile) -> None:
-    """Give the functions on others' poison queues none of their own; refuse circles."""
-    named = {
-        _Queue(each.trigger.account.endpoint, each.own.poison_queue)
-        for each in functions.defined
-        if each.own.poison_queue
-    }
-    functions.defined[:] = [_without(each, named) for each in functions.defined]
+    """Refuse circles; give the functions on others' poison queues none of their own."""
     after = {_queue(each): each for each in functions.defined}
     for function in list(functions.defined):
         if is_own(host, function.name, POISON_QUEUE) and _returns(function, after):
             _refuse(function, functions, host)
+    named = _named(functions.defined)
+    functions.defined[:] = [_without(each, named) for each in functions.defined]
+
+
+def _named(functions: Iterable[FunctionDefinition]) -> set[_Queue]:
+    """The queues that are said to be poison queues, in so many words."""
+    return {
+        _Queue(each.trigger.account.endpoint, each.own.poison_queue)
+        for each in functions
+        if each.own.poison_queue
+    }
 
 
 def _without(function: FunctionDefinition, named: set[_Queue]) -> FunctionDefinition:
@@ -45,29 +50,29 @@ def _without(function: FunctionDefinition, named: set[_Queue]) -> FunctionDefini
 
 
 def _returns(function: FunctionDefinition, after: Mapping[_Queue, FunctionDefinition]) -> bool:
-    """Whether a message that fails everywhere would come back to the function's queue."""
-    return _queue(function) in _way(function, after)
+    """Whether a message that fails everywhere would come back to the function's queue.
 
-
-def _way(
-    function: FunctionDefinition, after: Mapping[_Queue, FunctionDefinition]
-) -> Iterator[_Queue]:
-    seen: list[_Queue] = []
+    With the usual names as well: that a function on a named queue loses its own would hide the
+    circle, and leave messages where they fail.
+    """
+    start, seen = _queue(function), set[_Queue]()
     at: FunctionDefinition | None = function
     while at is not None and at.poison_queue:
         queue = _Queue(at.trigger.account.endpoint, at.poison_queue)
+        if queue == start:
+            return True
         if queue in seen:
-            return
-        seen.append(queue)
-        yield queue
+            return False
+        seen.add(queue)
         at = after.get(queue)
+    return False
 
 
 def _refuse(function: FunctionDefinition, functions: Functions, host: HostFile) -> None:
     findings = Findings(function.name)
     queue = shown(function.own.poison_queue or "")
     findings.error(
-        f"{POISON_QUEUE}: from {queue} a message that fails comes back to "
+        f"{POISON_QUEUE}: from {queue} a message that fails would come back to "
         f"{shown(function.trigger.queue)}, and so on without end",
         host.tree.place(host.own_path(function.name, POISON_QUEUE)),
         _HINT,

@@ -18,7 +18,7 @@ from qtrigger.telemetry.lines import line_of
 from qtrigger.testing.clock import ManualClock
 from tests.conformance.said import said, told
 from tests.unit.harness import PLAIN, Bench, fail
-from tests.unit.project.folder import TRIGGER, ProjectFolder
+from tests.unit.project.folder import CONNECTION, TRIGGER, ProjectFolder
 
 ONCE = replace(PLAIN, max_dequeue_count=1)
 
@@ -189,6 +189,32 @@ def test_messages_that_would_go_in_circles_are_an_error_with_its_place(
     assert set(project.failed) == {"reader", "third"}
     assert told(project, "host.json:1:", "error: ", 'from "lost" a message', "without end")
     assert told(project, "host.json:1:", "error: ", 'from "orders" a message', "without end")
+
+
+def test_a_poison_queue_of_the_usual_name_may_not_lead_back(folder: ProjectFolder) -> None:
+    folder.function("one", trigger("orders"))
+    folder.function("reader", trigger("orders-poison"))
+    folder.host(qtrigger={"functions": {"reader": {"poisonQueueName": "orders"}}})
+
+    project = folder.load()
+
+    assert project.failed == ("reader",)
+    assert told(project, "host.json:1:", 'from "orders" a message that fails would come back')
+
+
+def test_the_same_name_in_two_accounts_is_two_queues(folder: ProjectFolder) -> None:
+    elsewhere = CONNECTION.replace("AccountName=acme", "AccountName=other")
+    folder.function("one", trigger("orders"))
+    folder.function("reader", {**trigger("failed"), "connection": "Other"})
+    names = {"one": {"poisonQueueName": "failed"}, "reader": {"poisonQueueName": "orders"}}
+    folder.host(qtrigger={"functions": names})
+
+    project = folder.load({"AzureWebJobsStorage": CONNECTION, "Other": elsewhere})
+
+    assert {each.name: each.poison_queue for each in project.functions} == {
+        "one": "failed",
+        "reader": "orders",
+    }
 
 
 def test_a_chain_that_leads_into_a_circle_of_others_is_not_the_chains_fault(

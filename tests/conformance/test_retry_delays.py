@@ -166,7 +166,8 @@ async def test_where_there_is_no_poison_queue_the_delays_apply_without_end() -> 
 
 
 async def test_a_long_delay_is_meant_and_not_explained() -> None:
-    bench = Bench(fail, options=PATIENT, own=OwnOptions(retry_delays_s=(DAY_S,)))
+    both = replace(PATIENT, visibility_timeout_s=DAY_S)
+    bench = Bench(fail, options=both, own=OwnOptions(retry_delays_s=(DAY_S,)))
     await bench.start("a")
 
     await bench.clock.advance(1.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
+from datetime import timedelta
 
 from tests.e2e.conftest import Service
 from tests.e2e.howto import write_project
@@ -46,6 +47,11 @@ async def test_two_functions_share_a_poison_queue_and_a_program_is_told_as_the_p
 
     assert sorted(await service.texts(folder.queue("failed"))) == ["one", "two"]
     assert host.output.count(f"moved to {folder.queue('failed')} (tries)") == 2
+    async with service._client(folder.queue("failed")) as client:
+        for copy in await client.peek_messages(32):
+            assert copy.expires_on is not None
+            assert copy.inserted_on is not None
+            assert copy.expires_on - copy.inserted_on == timedelta(days=30)
     assert sorted((folder.root / "poisoned.txt").read_text().splitlines()) == [
         "charge: no such customer: one",
         "ship: no address: two",
