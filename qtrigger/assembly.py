@@ -14,20 +14,21 @@ from random import Random
 from qtrigger.backoff import PollBackoff
 from qtrigger.batches import Batches, BatchLifecycle
 from qtrigger.clock import Clock
-from qtrigger.events import EventSink
+from qtrigger.events import EventSink, InvocationStarted
 from qtrigger.in_hand import Lifecycle
 from qtrigger.lifecycle import MessageLifecycle
 from qtrigger.listener import Listener
+from qtrigger.notices import Notify
 from qtrigger.outputs import OutputWriter
 from qtrigger.project import expressions
 from qtrigger.project.model import FunctionDefinition, HostConfig
-from qtrigger.project.queue_names import poison_queue
 from qtrigger.queue_state import QueueState
 from qtrigger.queues.account import Account
 from qtrigger.queues.client import QueueClient
 from qtrigger.queues.services import QueueServices
 from qtrigger.queues.watched import watched
 from qtrigger.refusals import Foresight, Refusals
+from qtrigger.reports import MessageReports
 from qtrigger.retrying import Retrying, Run
 from qtrigger.settlement import Settlement
 from qtrigger.throttling import Throttling
@@ -65,8 +66,11 @@ class Assembly:
         self.wakeups = Wakeups()
         self.throttling: list[Throttling] = []
 
-    def listener(self, function: FunctionDefinition) -> Listener:
-        """Return the function's listener, not polling yet; no request is made."""
+    def listener(self, function: FunctionDefinition, notify: Notify | None = None) -> Listener:
+        """Return the function's listener, not polling yet; no request is made.
+
+        `notify` is told of its poisoned messages.
+        """
         queue = self._services.of(function.trigger.account).queue(function.trigger.queue)
         interval_s = function.options.max_polling_interval_s
         state = QueueState(
@@ -79,7 +83,7 @@ class Assembly:
         listener = Listener(
             function,
             queue=queue,
-            lifecycle=self._lifecycle(function, queue, state),
+            lifecycle=self._lifecycle(function, queue, state, notify),
             backoff=PollBackoff(interval_s, self._random),
             clock=self._clock,
             sink=self._sink,
@@ -90,7 +94,11 @@ class Assembly:
         return listener
 
     def _lifecycle(
-        self, function: FunctionDefinition, queue: QueueClient, state: QueueState
+        self,
+        function: FunctionDefinition,
+        queue: QueueClient,
+        state: QueueState,
+        notify: Notify | None,
     ) -> Lifecycle:
         retrying = self._retrying(function)
         batches = Batches(retrying) if function.trigger.many else None
@@ -103,9 +111,21 @@ class Assembly:
             tries=tries,
             config=self._config,
             clock=self._clock,
-            sink=self._sink,
+            reports=self._reports(function, queue, notify),
         )
         return BatchLifecycle(lifecycle, batches, tries) if batches else lifecycle
+
+    def _reports(
+        self, function: FunctionDefinition, queue: QueueClient, notify: Notify | None
+    ) -> MessageReports:
+        return MessageReports(
+            function=function.name,
+            queue=queue.name,
+            poison_queue=function.poison_queue or "",
+            sink=self._sink,
+            tells_starts=self._sink.wants(InvocationStarted),
+            notify=notify,
+        )
 
     def _retrying(self, function: FunctionDefinition) -> Retrying:
         return Retrying(
@@ -119,13 +139,17 @@ class Assembly:
         )
 
     def _settlement(self, function: FunctionDefinition, state: QueueState) -> Settlement:
-        name = poison_queue(function.trigger.queue)
+        name = function.poison_queue
         if not name:
-            return Settlement(poison=None, clock=self._clock, wakeups=self.wakeups)
+            return Settlement(
+                poison=None, clock=self._clock, wakeups=self.wakeups, random=self._random
+            )
         account = function.trigger.account
         queue, refusals = self._services.of(account).queue(name), Refusals(name, state)
         return Settlement(
             poison=watched(queue, refusals),
+            poison_ttl_s=function.own.poison_ttl_s,
+            random=self._random,
             clock=self._clock,
             wakeups=self.wakeups,
             foresight=Foresight(queue, account, refusals),

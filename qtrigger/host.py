@@ -18,6 +18,7 @@ from qtrigger.events import EventSink, FunctionResumed, FunctionState, HostReady
 from qtrigger.hidden import tell_hidden
 from qtrigger.idle import IdleWatch
 from qtrigger.listener import Listener
+from qtrigger.notices import Notices, OpenTellers
 from qtrigger.project.model import FunctionDefinition, Project
 from qtrigger.queues.services import QueueServices
 from qtrigger.throttling import Throttling
@@ -55,6 +56,7 @@ class Host:
         self._clock = clock
         self._sink = sink
         self._idle = IdleWatch(clock)
+        self._notices = Notices(clock=clock, sink=sink)
         self._polling: set[asyncio.Task[None]] = set()
         self._looking: set[asyncio.Task[None]] = set()
         self._assembly = Assembly(
@@ -78,17 +80,28 @@ class Host:
         """What is known of the limits of each account that was asked."""
         return tuple(self._assembly.throttling)
 
-    async def start(self, *, workers: int, interpreter: str, began_at: float) -> None:
+    async def start(
+        self,
+        *,
+        workers: int,
+        interpreter: str,
+        began_at: float,
+        open_tellers: OpenTellers | None = None,
+    ) -> None:
         """Bring the workers up, load the functions and begin to poll for those that can run.
 
-        `began_at` is when somebody asked for this generation, on the monotonic clock.
+        `began_at` is when somebody asked for this generation, on the monotonic clock;
+        `open_tellers` makes those who are told of poisoned messages.
         Raises WorkerStartError when no worker can be had. Nothing is polled before every
         function is known to load: a function that cannot run is not polled at all.
         """
         try:
             loaded = await self._load()
             self.failures, self._at_once = loaded.failures, loaded.at_once
-            self.listeners = tuple(self._assembly.listener(each) for each in self._runnable())
+            self.listeners = tuple(
+                self._assembly.listener(each, self._notices.of(each, open_tellers))
+                for each in self._runnable()
+            )
         except BaseException:
             await self._close()
             raise
@@ -139,13 +152,18 @@ class Host:
         No more polls; what runs may finish for `up_to_s` seconds, or until `at_once` is set,
         with leases renewing; then the rest is interrupted and released with visibility 0.
         """
+        began = self._clock.monotonic()
         self._sink.emit(HostStopping(reason=reason, running=self.running, up_to_s=up_to_s))
         for listener in self.listeners:
             listener.stop_polling()
         try:
             await self._drained(up_to_s, at_once)
         finally:
-            await self._close()
+            try:
+                await self._close()
+            finally:
+                left_s = up_to_s - (self._clock.monotonic() - began)
+                await self._notices.stop(0.0 if at_once.is_set() else left_s)
         return sum(listener.stranded for listener in self.listeners)
 
     async def _close(self) -> None:

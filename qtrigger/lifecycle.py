@@ -15,7 +15,6 @@ from functools import partial
 
 from qtrigger.clock import Clock
 from qtrigger.errors import QueueError
-from qtrigger.events import EventSink, InvocationStarted
 from qtrigger.ids import new_id
 from qtrigger.intake import trigger_message, undecodable_text
 from qtrigger.invocation import (
@@ -68,7 +67,7 @@ class MessageLifecycle:
         tries: TriesSeen,
         config: HostConfig,
         clock: Clock,
-        sink: EventSink,
+        reports: MessageReports,
     ) -> None:
         self.lease_s = config.lease_s
         self._function = function
@@ -77,20 +76,16 @@ class MessageLifecycle:
         self._settlement = settlement
         self._function_timeout_s = config.function_timeout_s
         self._clock = clock
-        options = function.options
         self._tries = tries
         self._usual = UsualTime(clock)
         self._renewals = Overdue(clock)
-        self._pause_told = options.visibility_timeout_s <= LONG_PAUSE_S
         has_poison = settlement.poison is not None
-        self._policy = TriesPolicy.of(options, has_poison_queue=has_poison)
-        self._reports = MessageReports(
-            function=function.name,
-            queue=queue.name,
-            poison_queue=settlement.poison.name if settlement.poison else "",
-            sink=sink,
-            tells_starts=sink.wants(InvocationStarted),
+        self._policy = TriesPolicy.of(function, has_poison_queue=has_poison)
+        # Delays are meant as what they are.
+        self._pause_told = bool(function.own.retry_delays_s) or (
+            function.options.visibility_timeout_s <= LONG_PAUSE_S
         )
+        self._reports = reports
 
     def stop_retrying(self) -> None:
         """Begin no more retries within a receipt; what waits for one is released."""
@@ -160,10 +155,11 @@ class MessageLifecycle:
 
     def _policy_for(self, seen: Seen) -> TriesPolicy:
         """The policy with a message's own limit: excused tries do not count towards it."""
-        if not seen.excused:
+        if not (seen.excused or seen.unfailed):
             return self._policy
         limit = self._policy.max_dequeue_count + seen.excused
-        return replace(self._policy, max_dequeue_count=limit)
+        unfailed = max(seen.excused, seen.unfailed)
+        return replace(self._policy, max_dequeue_count=limit, unfailed=unfailed)
 
     async def hand_back(self, lease: Lease) -> None:
         """Release a message that was received too late to be started; no try is held against it."""
@@ -227,6 +223,8 @@ class MessageLifecycle:
         disposition = decide(outcome, lease.message.dequeue_count, policy)
         if isinstance(disposition, Ack):
             self._usual.succeeded(ended.duration_s)
+        else:
+            disposition = self._settlement.varied(disposition, policy)
         settled = await self._settle_run(lease, invocation.id, outcome, disposition)
         self._reports.finished(
             invocation,
@@ -251,6 +249,7 @@ class MessageLifecycle:
                 detail,
                 invocation.id,
                 policy.max_dequeue_count,
+                outcome,
             )
         if isinstance(outcome, (Interrupted, TimedOut, WorkerLost)) and not lease.lost:
             # The message did not choose its pause; the back-off may be far into its waits.

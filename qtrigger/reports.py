@@ -23,8 +23,9 @@ from qtrigger.events import (
     SettlementFailed,
     StillRunning,
 )
-from qtrigger.invocation import Invocation
+from qtrigger.invocation import Invocation, Outcome
 from qtrigger.lease import Lease
+from qtrigger.notices import Notify
 from qtrigger.queues.client import QueueMessage
 from qtrigger.retrying import Ended, Pending
 from qtrigger.settlement import (
@@ -55,7 +56,8 @@ _TWICE = "the answer to the copy was lost and it was made again, so it may stand
 class MessageReports:
     """Reports on the messages of `function` on `queue`; `poison_queue` is "" without one.
 
-    `tells_starts` says whether anybody wants to hear of each start.
+    `tells_starts` says whether anybody wants to hear of each start; `notify` is told of what was
+    poisoned, message and all, which no event holds.
     """
 
     function: str
@@ -63,6 +65,7 @@ class MessageReports:
     poison_queue: str
     sink: EventSink
     tells_starts: bool = True
+    notify: Notify | None = None
 
     def started(self, invocation: Invocation, message: QueueMessage) -> None:
         """A function is about to be called."""
@@ -153,25 +156,28 @@ class MessageReports:
         detail: str,
         invocation_id: str,
         max_dequeue_count: int,
+        outcome: Outcome | None = None,
     ) -> None:
         """A message was moved to the poison queue, or left alone where there is none.
 
-        `invocation_id` is that of its last run as far as known here, "" of none.
+        `invocation_id` is that of its last run as far as known here, "" of none; `outcome` that of
+        the run after which it was.
         """
         doubt = _TWICE if settled.perhaps_twice else ""
-        self.sink.emit(
-            MessagePoisoned(
-                function=self.function,
-                queue=self.queue,
-                poison_queue=self.poison_queue,
-                message_id=message.id,
-                invocation_id=invocation_id,
-                dequeue_count=message.dequeue_count,
-                max_dequeue_count=max_dequeue_count,
-                reason=reason,
-                detail="; ".join(part for part in (detail, doubt) if part),
-            )
+        event = MessagePoisoned(
+            function=self.function,
+            queue=self.queue,
+            poison_queue=self.poison_queue,
+            message_id=message.id,
+            invocation_id=invocation_id,
+            dequeue_count=message.dequeue_count,
+            max_dequeue_count=max_dequeue_count,
+            reason=reason,
+            detail="; ".join(part for part in (detail, doubt) if part),
         )
+        self.sink.emit(event)
+        if self.notify is not None and settled.copied:
+            self.notify(event, message, outcome)
 
     def handed_back(self, message: QueueMessage) -> None:
         """A message that came while stopping was released."""

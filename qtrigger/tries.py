@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from qtrigger.invocation import Interrupted, Outcome, WorkerLost
+from qtrigger.invocation import Failed, Interrupted, Outcome, TimedOut, WorkerLost
 
 REMEMBERED_MESSAGES = 10_000
 # No more of a message's tries are excused, so that it has an end whatever happens around it.
@@ -21,7 +21,8 @@ EXCUSED_TRIES = 10
 class Seen:
     """The tries of one message that ended here; `invocation_id` is the last one's, "" of none.
 
-    `excused` of them ended by no fault of its function's. A `suspect` ran in a worker that ended,
+    `excused` of them ended by no fault of its function's, and are held against no limit; `unfailed`
+    did not fail, whatever the limit makes of them. A `suspect` ran in a worker that ended,
     alone or beside others, so that it is what ended it, or may be.
     """
 
@@ -29,6 +30,7 @@ class Seen:
     invocation_id: str = ""
     excused: int = 0
     suspect: bool = False
+    unfailed: int = 0
 
 
 NOT_SEEN = Seen()
@@ -54,6 +56,7 @@ class TriesSeen:
             invocation_id=invocation_id,
             excused=min(excused, EXCUSED_TRIES),
             suspect=suspect,
+            unfailed=before.unfailed + (not _has_failed(outcome)),
         )
         self._seen.move_to_end(message_id)
         if len(self._seen) > REMEMBERED_MESSAGES:
@@ -82,3 +85,9 @@ def _is_excused(outcome: Outcome) -> bool:
     if isinstance(outcome, WorkerLost):
         return not outcome.alone
     return isinstance(outcome, Interrupted)
+
+
+def _has_failed(outcome: Outcome) -> bool:
+    if isinstance(outcome, WorkerLost):
+        return outcome.alone
+    return isinstance(outcome, (Failed, TimedOut))

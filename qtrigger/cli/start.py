@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from qtrigger import tellers
 from qtrigger.cli import loop, projects, wiring
 from qtrigger.cli.collector import resting_collector
 from qtrigger.cli.emulation import Choice, LocalEmulator
@@ -193,7 +194,12 @@ class HostStarter:
             random=Random(),  # noqa: S311  # spreads polls, guards nothing
             tries=self._tries,
         )
-        await host.start(workers=count, interpreter=interpreter.why, began_at=began_at)
+        await host.start(
+            workers=count,
+            interpreter=interpreter.why,
+            began_at=began_at,
+            open_tellers=tellers.opener(options.root, os.environ, self._clock),
+        )
         if not host.listeners:
             await host.stop("nothing to run", up_to_s=0.0, at_once=asyncio.Event())
             raise ProjectError("no function could be loaded. Mend the findings above.")

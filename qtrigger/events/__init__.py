@@ -35,6 +35,7 @@ from qtrigger.events.messages import (
     StillRunning,
     UserLog,
 )
+from qtrigger.events.notices import NoticeFailed, NoticesDropped
 from qtrigger.events.queues import (
     MessagesHidden,
     PollFinished,
@@ -61,6 +62,8 @@ __all__ = [
     "MessageHandedBack",
     "MessagePoisoned",
     "MessagesHidden",
+    "NoticeFailed",
+    "NoticesDropped",
     "PollFinished",
     "QueueStateChanged",
     "ReloadRejected",
@@ -91,6 +94,8 @@ Event = (
     | InvocationFinished
     | RetryPending
     | MessagePoisoned
+    | NoticeFailed
+    | NoticesDropped
     | MessageHandedBack
     | LeaseRenewed
     | RenewalFailed

@@ -114,7 +114,8 @@ def define(
     found = bindings.read(tree, scope.schema, scope.settings, findings)
     own = OwnOptions()
     if not findings.failed:
-        own = own_options.read(scope.host, declaration.name, scope.settings, findings)
+        queue = found.trigger.queue if found else ""
+        own = own_options.read(scope.host, declaration.name, queue, scope.settings, findings)
     if found is not None and not findings.failed:
         found = many.as_host_says(found, scope.host, declaration.name)
     gets_lists = found is not None and found.trigger.many

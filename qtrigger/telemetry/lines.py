@@ -25,11 +25,11 @@ from qtrigger.events import (
     WorkerEnded,
     WorkerStarted,
 )
-from qtrigger.telemetry import message_lines
+from qtrigger.telemetry import message_lines, notice_lines
 from qtrigger.telemetry.line import Line, line_of, sentence
 from qtrigger.telemetry.outcomes import duration_text, ended_text
 
-__all__ = ["Line", "line_of", "message_lines"]
+__all__ = ["Line", "line_of", "message_lines", "notice_lines"]
 
 DEBUG, INFO, WARNING, ERROR = logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR
 
