@@ -12,6 +12,7 @@ from dataclasses import replace
 from random import Random
 
 from qtrigger.backoff import PollBackoff
+from qtrigger.bounds import Bound, Bounds
 from qtrigger.clock import Clock
 from qtrigger.events import EventSink
 from qtrigger.lifecycle import MessageLifecycle
@@ -25,9 +26,11 @@ from qtrigger.queues.account import Account
 from qtrigger.queues.client import QueueClient
 from qtrigger.queues.services import QueueServices
 from qtrigger.queues.watched import watched
+from qtrigger.rate import Rate
 from qtrigger.refusals import Foresight, Refusals
 from qtrigger.retrying import Retrying, Run
 from qtrigger.settlement import Settlement
+from qtrigger.slots import Slots
 from qtrigger.throttling import Throttling
 from qtrigger.tries import TriesOfAll
 from qtrigger.wakeups import Wakeups
@@ -60,6 +63,7 @@ class Assembly:
         self._random = random
         self._changed = changed
         self._tries = tries or TriesOfAll()
+        self._slots = Slots(config.max_concurrent) if config.max_concurrent else None
         self.wakeups = Wakeups()
         self.throttling: list[Throttling] = []
 
@@ -74,26 +78,42 @@ class Assembly:
             clock=self._clock,
             sink=self._sink,
         )
+        most = function.own.max_per_minute
+        rate = Rate(most, self._clock) if most else None
         listener = Listener(
             function,
             queue=queue,
-            lifecycle=self._lifecycle(function, queue, state),
+            lifecycle=self._lifecycle(function, queue, state, rate),
             backoff=PollBackoff(interval_s, self._random),
             clock=self._clock,
             sink=self._sink,
             state=state,
             changed=self._changed,
+            bounds=self._bounds(rate),
         )
         self.wakeups.register(queue.address, listener.wake)
         return listener
 
+    def _bounds(self, rate: Rate | None) -> Bounds | None:
+        """The limits on what a listener may ask for, None where there are none."""
+        bounds: list[Bound] = []
+        if rate is not None:
+            bounds.append(rate)
+        if self._slots is not None:
+            bounds.append(self._slots.share())
+        return Bounds(bounds) if bounds else None
+
     def _lifecycle(
-        self, function: FunctionDefinition, queue: QueueClient, state: QueueState
+        self,
+        function: FunctionDefinition,
+        queue: QueueClient,
+        state: QueueState,
+        rate: Rate | None,
     ) -> MessageLifecycle:
         return MessageLifecycle(
             function,
             queue=watched(queue, Refusals(queue.name, state)),
-            retrying=self._retrying(function),
+            retrying=self._retrying(function, rate),
             settlement=self._settlement(function, state),
             tries=self._tries.of(function.name, queue.address),
             config=self._config,
@@ -101,7 +121,7 @@ class Assembly:
             sink=self._sink,
         )
 
-    def _retrying(self, function: FunctionDefinition) -> Retrying:
+    def _retrying(self, function: FunctionDefinition, rate: Rate | None) -> Retrying:
         return Retrying(
             function.retry,
             run=self._run,
@@ -110,6 +130,7 @@ class Assembly:
             ),
             clock=self._clock,
             random=self._random,
+            rate=rate,
         )
 
     def _settlement(self, function: FunctionDefinition, state: QueueState) -> Settlement:
@@ -149,13 +170,16 @@ def output_writer(
     )
 
 
-def within(function: FunctionDefinition, at_once: int | None) -> FunctionDefinition:
-    """Return the function with no more messages in processing than the workers have room for.
+def within(function: FunctionDefinition, *limits: int | None) -> FunctionDefinition:
+    """Return the function with no more messages in processing than any of the limits allows.
 
-    A batch is asked for when half of the room is free, so that none of it stays empty for long.
+    Its own `maxConcurrent` is one of them, None is no limit. A batch is asked for when half of
+    the room is free, so that none of it stays empty for long.
     """
     options = function.options
-    if at_once is None or at_once >= options.concurrency:
+    given = (function.own.max_concurrent, *limits)
+    at_once = min((each for each in given if each is not None), default=options.concurrency)
+    if at_once >= options.concurrency:
         return function
     batch_size = min(options.batch_size, max(at_once // 2, 1))
     fewer = replace(options, batch_size=batch_size, new_batch_threshold=at_once - batch_size)

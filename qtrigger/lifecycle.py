@@ -48,6 +48,7 @@ from qtrigger.settlement import (
     refused_on_arrival,
 )
 from qtrigger.tries import Seen, TriesSeen
+from qtrigger.turns import Turns
 from qtrigger.usual import UsualTime
 
 RELEASE_TIMEOUT_S = 2.0  # for a message whose way is cut short
@@ -91,10 +92,14 @@ class MessageLifecycle:
             sink=sink,
             tells_starts=sink.wants(InvocationStarted),
         )
+        place = function.own.order_by
+        self._turns = Turns(place, self._reports.without_order) if place else None
 
     def stop_retrying(self) -> None:
-        """Begin no more retries within a receipt; what waits for one is released."""
+        """Begin no more retries within a receipt; what waits for one, or its turn, is released."""
         self._retrying.stop()
+        if self._turns is not None:
+            self._turns.stop()
 
     def lease(self, message: QueueMessage, received_at: float) -> Lease:
         """Take hold of a received message; `received_at` is from before the request."""
@@ -145,7 +150,12 @@ class MessageLifecycle:
             alone=seen.suspect,
         )
         waited_s = max((self._clock.utcnow() - message.inserted).total_seconds(), 0.0)
-        ended = await self._run(lease, invocation, function_ended)
+        if self._turns is None:
+            ended = await self._run(lease, invocation, function_ended)
+        else:
+            run = partial(self._run, lease, invocation, function_ended)
+            ended = await self._turns.run(received.body, lease.loss, run)
+            function_ended()  # where it was never run
         await self._finish(lease, policy, invocation, ended, waited_s)
 
     def _policy_for(self, seen: Seen) -> TriesPolicy:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 
 from qtrigger.backoff import PollBackoff
+from qtrigger.bounds import Bounds
 from qtrigger.clock import Clock
 from qtrigger.errors import AccessDenied, QueueError, QueueMissing, QueueUnavailable
 from qtrigger.events import EventSink, PollFinished
@@ -39,10 +40,11 @@ class Listener:
     """Polls one function's queue and starts what it finds.
 
     At most `batchSize + newBatchThreshold` messages are in processing: no more are asked for than
-    there is room for, see `receiving`. `changed` is called after each poll and each message's end.
+    there is room for, see `receiving`, and than the `bounds` allow. `changed` is called after each
+    poll and each message's end.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a seam of its own
         self,
         function: FunctionDefinition,
         *,
@@ -53,6 +55,7 @@ class Listener:
         sink: EventSink,
         state: QueueState,
         changed: Callable[[], None],
+        bounds: Bounds | None = None,
     ) -> None:
         self.function = function.name
         self.queue = queue
@@ -71,6 +74,7 @@ class Listener:
             options=function.options,
             freed=self._message_ran,
             ended=self._message_ended,
+            bounds=bounds,
         )
         self._receiving = Receiving(
             function.name,
@@ -80,6 +84,7 @@ class Listener:
             in_hand=self._in_hand,
             clock=clock,
             taken=self._taken,
+            bounds=bounds,
         )
         self._woken = asyncio.Event()
         self._resumed = asyncio.Event()
@@ -161,9 +166,13 @@ class Listener:
 
     async def _poll_until_stopped(self) -> None:
         while not self._stopped.is_set():
+            await self._receiving.turn(self._stopped, self._resumed)
             # A wake-up that comes while a poll is under way ends the wait after it.
             self._woken.clear()
-            wait = await self._poll()
+            try:
+                wait = await self._poll()
+            finally:
+                self._receiving.pass_on()
             self.polled.set()
             self._changed()
             if wait is None:

@@ -237,6 +237,19 @@ class MessageReports:
             )
         )
 
+    def without_order(self, why: str) -> None:
+        """A body has no value by which to order; told of the first."""
+        self.sink.emit(
+            Finding(
+                function=self.function,
+                place="",
+                severity="warning",
+                message=f"orderBy: a message's body {why}, so it runs without order",
+                hint="so do others like it, which are not told; orderBy names a place that is in "
+                "every body, such as $.customer.id",
+            )
+        )
+
     def settled(self, lease: Lease, disposition: Disposition, settled: Settled) -> None:
         """Tell of a settlement only where it did not go as wanted."""
         if settled.error is not None:
