@@ -124,13 +124,12 @@ class Assembly:
     def _retrying(self, function: FunctionDefinition, rate: Rate | None) -> Retrying:
         return Retrying(
             function.retry,
-            run=self._run,
+            run=self._run if rate is None else rate.kept(self._run),
             outputs=output_writer(
                 function, services=self._services, clock=self._clock, wakeups=self.wakeups
             ),
             clock=self._clock,
             random=self._random,
-            rate=rate,
         )
 
     def _settlement(self, function: FunctionDefinition, state: QueueState) -> Settlement:

@@ -7,16 +7,20 @@ receipt. State is touched by the loop's own thread alone.
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from qtrigger.clock import Clock, Timer
+from qtrigger.invocation import Interrupted, Invocation, Ran
 
 WINDOW_S: Final = 60.0
 # Functions begin a little after they were handed over, some sooner than others. By so much the
 # window is longer, so that who counts in the function, or behind it, finds no more in a minute.
 HANDOVER_S: Final = 0.25
+
+Run = Callable[[Invocation], Awaitable[Ran]]
 
 
 class Rate:
@@ -34,6 +38,7 @@ class Rate:
         self._waiting: set[str] = set()
         self._look: Callable[[], None] | None = None
         self._timer: Timer | None = None
+        self._stopped = asyncio.Event()
 
     @property
     def most(self) -> int:
@@ -41,14 +46,26 @@ class Rate:
         self._forget()
         return self._limit - len(self._starts) - self._asked - len(self._waiting)
 
-    def start(self, message_ids: Iterable[str]) -> float:
-        """Begin a run of those messages: 0.0, and it counts; else in how many seconds to ask."""
+    def kept(self, run: Run) -> Run:
+        """Return what runs the same, each when the window allows it; interrupted by a stop."""
+
+        async def run_in_time(invocation: Invocation) -> Ran:
+            while not self._start(invocation):
+                if await self._clock.wait(self._stopped, self._free_in_s):
+                    interrupted = (Interrupted(),) * len(invocation.messages)
+                    return Ran(outcomes=interrupted, duration_s=0.0)
+            return await run(invocation)
+
+        return run_in_time
+
+    def _start(self, invocation: Invocation) -> bool:
+        """Count a start, if there may be one now."""
         self._forget()
         if len(self._starts) >= self._limit:
-            return self._free_in_s
+            return False
         self._starts.append(self._clock.monotonic())
-        self._waiting.difference_update(message_ids)
-        return 0.0
+        self._waiting.difference_update(message.id for message in invocation.messages)
+        return True
 
     def asked(self, count: int) -> None:
         """See `Bound`."""
@@ -82,6 +99,10 @@ class Rate:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def stop(self) -> None:
+        """See `Bound`."""
+        self._stopped.set()
 
     def _tell(self) -> None:
         if self._look is not None:

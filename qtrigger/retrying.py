@@ -22,7 +22,6 @@ from qtrigger.invocation import (
     Failed,
     Interrupted,
     Invocation,
-    LeaseLost,
     Outcome,
     Ran,
     Retrial,
@@ -34,7 +33,6 @@ from qtrigger.invocation import (
 from qtrigger.outputs import OutputWriter
 from qtrigger.project.binding_data import binding_data
 from qtrigger.project.model import RetryPolicy
-from qtrigger.rate import Rate
 from qtrigger.values import value
 
 Failure = Failed | TimedOut | WorkerLost
@@ -64,10 +62,7 @@ Run = Callable[[Invocation], Awaitable[Ran]]
 
 
 class Retrying:
-    """The runs of one function; without a policy there is one for each message.
-
-    Where there is a `rate`, each of them waits until that allows one more.
-    """
+    """The runs of one function; without a policy there is one for each message."""
 
     def __init__(
         self,
@@ -77,14 +72,12 @@ class Retrying:
         outputs: OutputWriter,
         clock: Clock,
         random: Random,
-        rate: Rate | None = None,
     ) -> None:
         self._policy = policy
         self._run = run
         self._outputs = outputs
         self._clock = clock
         self._random = random
-        self._rate = rate
         self._stopped = asyncio.Event()
 
     def stop(self) -> None:
@@ -105,8 +98,6 @@ class Retrying:
         have the invocation's id; the one after the end of a worker asks to run alone.
         """
         policy = self._policy
-        if self._rate is not None and not await self._may_start(self._rate, invocation, lost):
-            return Ended(outcome=self._kept_by(lost), duration_s=0.0)
         if policy is None:
             return await self._run_once(invocation, watching)
         last: ErrorDetail | None = None
@@ -131,23 +122,9 @@ class Retrying:
             if lost.is_set():
                 return ended
             last = error_of(failure)
-            if self._rate is not None and not await self._may_start(self._rate, invocation, lost):
-                return replace(ended, outcome=self._kept_by(lost))
             if isinstance(failure, WorkerLost):
                 invocation = replace(invocation, alone=True)
         raise AssertionError("unreachable")
-
-    async def _may_start(self, rate: Rate, invocation: Invocation, lost: asyncio.Event) -> bool:
-        """Wait for a run's place in the minute; not when the message is lost or we are stopping."""
-        ids = [message.id for message in invocation.messages]
-        while wait_s := rate.start(ids):
-            await self._pause(wait_s, lost)
-            if lost.is_set() or self._stopped.is_set():
-                return False
-        return True
-
-    def _kept_by(self, lost: asyncio.Event) -> Outcome:
-        return LeaseLost() if lost.is_set() and not self._stopped.is_set() else Interrupted()
 
     async def _run_once(
         self,

@@ -93,3 +93,6 @@ class Share:
     def wait_no_more(self) -> None:
         """See `Bound`."""
         self._slots.leave(self)
+
+    def stop(self) -> None:
+        """See `Bound`."""

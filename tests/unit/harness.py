@@ -28,6 +28,7 @@ from qtrigger.project.model import (
     QueueTrigger,
     RetryPolicy,
 )
+from qtrigger.project.options import OwnOptions
 from qtrigger.queues.account import Account, Sas
 from qtrigger.queues.memory import MemoryQueueService
 from qtrigger.queues.services import QueueServices
@@ -101,6 +102,8 @@ class Bench:
         beside: Bench | None = None,
         retry: RetryPolicy | None = None,
         tries: TriesOfAll | None = None,
+        own: OwnOptions | None = None,
+        max_concurrent: int | None = None,
     ) -> None:
         self.clock: ManualClock = beside.clock if beside else ManualClock()
         self.service: RecordingService = beside.service if beside else RecordingService(self.clock)
@@ -113,10 +116,12 @@ class Bench:
         self.name = queue
         self.queue = self.service.queue(queue)
         self.function = replace(
-            definition("charge", queue, options=options, outputs=outputs), retry=retry
+            definition("charge", queue, options=options, outputs=outputs),
+            retry=retry,
+            own=own or OwnOptions(),
         )
         self.assembly = Assembly(
-            HostConfig(lease_s=lease_s),
+            HostConfig(lease_s=lease_s, max_concurrent=max_concurrent),
             services=QueueServices(lambda _account: self.service),
             run=self._run,
             clock=self.clock,

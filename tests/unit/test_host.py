@@ -25,6 +25,7 @@ from qtrigger.events import (
 from qtrigger.host import Host
 from qtrigger.invocation import Interrupted, Invocation, Ran
 from qtrigger.project.model import HostConfig, Project
+from qtrigger.project.options import OwnOptions
 from qtrigger.queues.memory import MemoryQueueService
 from qtrigger.queues.services import QueueServices
 from qtrigger.supervisor import Supervisor
@@ -55,7 +56,13 @@ class House:
     """A memory account, a manual clock, and hosts whose functions run in this process."""
 
     def __init__(
-        self, functions: Functions, *, disabled: tuple[str, ...] = (), output: str = ""
+        self,
+        functions: Functions,
+        *,
+        disabled: tuple[str, ...] = (),
+        output: str = "",
+        own: OwnOptions | None = None,
+        max_concurrent: int | None = None,
     ) -> None:
         self.clock = ManualClock()
         self.service = MemoryQueueService(self.clock)
@@ -63,6 +70,8 @@ class House:
         self.functions = functions
         self.disabled = disabled
         self.output = output
+        self.own = own or OwnOptions()
+        self.max_concurrent = max_concurrent
         self.terminal_gone = False
 
     def host(self, workers: InlineWorker | None = None) -> Host:
@@ -129,13 +138,14 @@ class House:
                 ),
                 bindings=(TRIGGER, RETURN) if self.output else (TRIGGER,),
                 disabled="setting X" if name in self.disabled else "",
+                own=self.own,
             )
             for name in self.functions
         ]
         return Project(
             root=Path("/nowhere"),
             environment="Development",
-            host=HostConfig(shutdown_timeout_s=30.0),
+            host=HostConfig(shutdown_timeout_s=30.0, max_concurrent=self.max_concurrent),
             settings={},
             functions=tuple(definitions),
             failed=(),
