@@ -12,7 +12,7 @@ from dataclasses import replace
 from random import Random
 
 from qtrigger.backoff import PollBackoff
-from qtrigger.bounds import Bound, Bounds
+from qtrigger.bounds import AtMost, Bound, Bounds
 from qtrigger.clock import Clock
 from qtrigger.events import EventSink
 from qtrigger.lifecycle import MessageLifecycle
@@ -89,16 +89,18 @@ class Assembly:
             sink=self._sink,
             state=state,
             changed=self._changed,
-            bounds=self._bounds(rate),
+            bounds=self._bounds(function, rate),
         )
         self.wakeups.register(queue.address, listener.wake)
         return listener
 
-    def _bounds(self, rate: Rate | None) -> Bounds | None:
+    def _bounds(self, function: FunctionDefinition, rate: Rate | None) -> Bounds | None:
         """The limits on what a listener may ask for, None where there are none."""
         bounds: list[Bound] = []
         if rate is not None:
             bounds.append(rate)
+        if (most := function.own.max_concurrent) is not None:
+            bounds.append(AtMost(most))
         if self._slots is not None:
             bounds.append(self._slots.share())
         return Bounds(bounds) if bounds else None
@@ -169,16 +171,13 @@ def output_writer(
     )
 
 
-def within(function: FunctionDefinition, *limits: int | None) -> FunctionDefinition:
-    """Return the function with no more messages in processing than any of the limits allows.
+def within(function: FunctionDefinition, at_once: int | None) -> FunctionDefinition:
+    """Return the function with no more messages in processing than the workers have room for.
 
-    Its own `maxConcurrent` is one of them, None is no limit. A batch is asked for when half of
-    the room is free, so that none of it stays empty for long.
+    A batch is asked for when half of the room is free, so that none of it stays empty for long.
     """
     options = function.options
-    given = (function.own.max_concurrent, *limits)
-    at_once = min((each for each in given if each is not None), default=options.concurrency)
-    if at_once >= options.concurrency:
+    if at_once is None or at_once >= options.concurrency:
         return function
     batch_size = min(options.batch_size, max(at_once // 2, 1))
     fewer = replace(options, batch_size=batch_size, new_batch_threshold=at_once - batch_size)

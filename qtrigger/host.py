@@ -195,22 +195,22 @@ class Host:
 
     async def _load(self) -> Loaded:
         specs = [
-            function_spec(self._within(function))
-            for function in self.project.functions
-            if not function.disabled
+            function_spec(function) for function in self.project.functions if not function.disabled
         ]
         return await self._workers.start(specs) if specs else Loaded()
 
     def _runnable(self) -> Sequence[FunctionDefinition]:
         return [
-            self._within(function)
+            within(function, self._at_once.get(function.name))
             for function in self.project.functions
             if not function.disabled and function.name not in self.failures
         ]
 
-    def _within(self, function: FunctionDefinition) -> FunctionDefinition:
-        """The function as it is polled: within what it, the host and the workers have room for."""
-        return within(function, self._at_once.get(function.name), self.project.host.max_concurrent)
+    def _concurrency(self, function: FunctionDefinition) -> int:
+        """The most messages in processing at once."""
+        room = within(function, self._at_once.get(function.name)).options.concurrency
+        limits = (function.own.max_concurrent, self.project.host.max_concurrent)
+        return min([room, *(each for each in limits if each is not None)])
 
     def _states(self) -> Sequence[FunctionState]:
         known = [self._state(function) for function in self.project.functions]
@@ -242,7 +242,7 @@ class Host:
             connection=function.trigger.connection,
             state=state,
             why=why,
-            concurrency=self._within(function).options.concurrency,
+            concurrency=self._concurrency(function),
         )
 
 

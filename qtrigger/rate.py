@@ -65,6 +65,7 @@ class Rate:
             return False
         self._starts.append(self._clock.monotonic())
         self._waiting.difference_update(message.id for message in invocation.messages)
+        self._set_timer()
         return True
 
     def asked(self, count: int) -> None:
@@ -90,8 +91,7 @@ class Rate:
         """See `Bound`."""
         self.wait_no_more()
         self._look = look
-        if self._starts:
-            self._timer = self._clock.call_later(self._free_in_s, self._tell)
+        self._set_timer()
 
     def wait_no_more(self) -> None:
         """See `Bound`."""
@@ -103,6 +103,11 @@ class Rate:
     def stop(self) -> None:
         """See `Bound`."""
         self._stopped.set()
+
+    def _set_timer(self) -> None:
+        """See to it that who waits looks when the oldest start leaves the window."""
+        if self._look is not None and self._timer is None and self._starts:
+            self._timer = self._clock.call_later(self._free_in_s, self._tell)
 
     def _tell(self) -> None:
         if self._look is not None:

@@ -230,7 +230,7 @@ async def stopped(town: Town, host: Any) -> None:
     assert town.hidden == 0
 
 
-@pytest.mark.parametrize("most", [1, 2, 5, 20])
+@pytest.mark.parametrize("most", [1, 2, 5, 8])
 async def test_a_functions_own_most_is_what_is_taken_and_runs_at_once(most: int) -> None:
     town = Town("busy", own=OwnOptions(max_concurrent=most))
     await town.house.put("busy", *map(str, range(200)))
@@ -240,7 +240,7 @@ async def test_a_functions_own_most_is_what_is_taken_and_runs_at_once(most: int)
     await stopped(town, host)
 
 
-@pytest.mark.parametrize("most", [1, 3, 10, 24])
+@pytest.mark.parametrize("most", [1, 3, 7, 10])
 async def test_a_function_alone_has_all_slots_of_the_host(most: int) -> None:
     town = Town("busy", max_concurrent=most)
     await town.house.put("busy", *map(str, range(200)))
@@ -283,7 +283,7 @@ async def test_ten_full_queues_and_three_slots_are_served_in_turn() -> None:
 
     assert set(town.begun) == set(names)
     assert max(town.begun.values()) - min(town.begun.values()) <= 1
-    assert 170 <= town.begun.total() <= 180
+    assert 180 <= town.begun.total() <= 183
     await stopped(town, host)
 
 
