@@ -79,7 +79,7 @@ class Assembly:
             sink=self._sink,
         )
         most = function.own.max_per_minute
-        rate = Rate(most, self._clock) if most else None
+        rate = Rate(most, self._clock, self._tries.starts(function.name)) if most else None
         listener = Listener(
             function,
             queue=queue,

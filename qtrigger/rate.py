@@ -28,12 +28,13 @@ class Rate:
 
     What was asked for and has not started counts as if it did now. A retry was not asked for: it
     begins as soon as the window allows, and a message that was promised its place waits then.
+    `starts` are the times of starts before these, on the monotonic clock; it is kept up.
     """
 
-    def __init__(self, limit: int, clock: Clock) -> None:
+    def __init__(self, limit: int, clock: Clock, starts: deque[float]) -> None:
         self._limit = limit
         self._clock = clock
-        self._starts: deque[float] = deque()
+        self._starts = starts
         self._asked = 0
         self._waiting: set[str] = set()
         self._look: Callable[[], None] | None = None

@@ -7,7 +7,7 @@ service's, and counts the tries of every host.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from dataclasses import dataclass
 
 from qtrigger.invocation import Interrupted, Outcome, WorkerLost
@@ -72,10 +72,15 @@ class TriesOfAll:
 
     def __init__(self) -> None:
         self._of: dict[tuple[str, str], TriesSeen] = {}
+        self._starts: dict[str, deque[float]] = {}
 
     def of(self, function: str, queue_address: str) -> TriesSeen:
         """The memory of a function's messages on that queue."""
         return self._of.setdefault((function, queue_address), TriesSeen())
+
+    def starts(self, function: str) -> deque[float]:
+        """The times of the function's last starts, for `rate`: a reload begins no new minute."""
+        return self._starts.setdefault(function, deque())
 
 
 def _is_excused(outcome: Outcome) -> bool:

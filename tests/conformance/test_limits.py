@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from qtrigger.invocation import ErrorDetail, Failed, Interrupted, Outcome, Succe
 from qtrigger.project.model import RetryPolicy
 from qtrigger.project.options import OwnOptions
 from qtrigger.testing.clock import settle
+from qtrigger.tries import TriesOfAll
 from tests.unit.harness import PLAIN, Bench
 from tests.unit.test_host import House
 
@@ -32,8 +34,9 @@ class Rated:
         self.starts: list[float] = []
         self.end: Outcome = Succeeded()
         self.run_s = run_s
-        own = OwnOptions(max_per_minute=per_minute)
-        self.bench = Bench(self._run, own=own, **options)
+        self.own = OwnOptions(max_per_minute=per_minute)
+        self.tries = TriesOfAll()
+        self.bench = Bench(self._run, own=self.own, tries=self.tries, **options)
         self.clock = self.bench.clock
 
     async def begin(self, messages: int) -> None:
@@ -99,7 +102,7 @@ async def test_two_requests_beside_one_another_keep_to_the_minute() -> None:
 
     await rated.clock.advance(0.2)
     times = rated.bench.service.times("receive")
-    assert any(second - first < REQUEST_S for first, second in zip(times, times[1:], strict=False))
+    assert any(second - first < REQUEST_S for first, second in pairwise(times))
 
     await rated.clock.advance(55.0)
     assert len(rated.starts) == 500
@@ -170,6 +173,22 @@ async def test_a_pause_while_the_minute_is_full_asks_for_nothing_when_it_is_over
     await rated.clock.advance(1.0)
     assert len(rated.starts) == 4
     await rated.bench.stop()
+
+
+async def test_a_reload_begins_no_new_minute() -> None:
+    rated = Rated(3, run_s=0.0)
+    await rated.begin(10)
+    await rated.clock.advance(5.0)
+    await rated.bench.stop()
+
+    after = Bench(beside=rated.bench, own=rated.own, tries=rated.tries)
+    await after.start()
+    await rated.clock.advance(50.0)
+    assert after.bodies == []
+
+    await rated.clock.advance(10.0)
+    assert len(after.bodies) == 3
+    await after.stop()
 
 
 async def test_exit_when_idle_waits_for_what_the_minute_does_not_allow_yet() -> None:
