@@ -86,6 +86,7 @@ class Listener:
             taken=self._taken,
             bounds=bounds,
         )
+        self._bounded = bounds is not None
         self._woken = asyncio.Event()
         self._resumed = asyncio.Event()
         self._resumed.set()
@@ -166,7 +167,10 @@ class Listener:
 
     async def _poll_until_stopped(self) -> None:
         while not self._stopped.is_set():
-            await self._receiving.turn(self._stopped, self._resumed)
+            if self._bounded:
+                await self._receiving.turn(self._stopped, self._resumed)
+                if self._stopped.is_set():
+                    break
             # A wake-up that comes while a poll is under way ends the wait after it.
             self._woken.clear()
             try:
