@@ -24,8 +24,8 @@ async def test_rate_and_concurrency_are_kept_at_the_service_as_the_page_says(
     with running(folder) as host:
         async with asyncio.timeout(20.0):
             while host.output.count("reported ") < 6:
-                left = await service.count(reports)
-                hidden.append(left - len(await service.raw(reports)))
+                visible = len(await service.raw(reports))
+                hidden.append(await service.count(reports) - visible)
                 await asyncio.sleep(0.05)
         # The two that the minute does not allow yet are there for others to take.
         assert host.output.count("charged ") == 3
@@ -34,9 +34,8 @@ async def test_rate_and_concurrency_are_kept_at_the_service_as_the_page_says(
         host.signal(signal.SIGTERM)
         assert host.wait() == 0
 
-    # Two run; two more may just be about to be deleted, or gone between the two looks.
-    assert 2 in hidden
-    assert max(hidden) <= 4
+    # Two run, and two more may have ended and not be deleted yet.
+    assert 2 <= max(hidden) <= 4
 
 
 async def test_a_customers_messages_run_in_order_and_others_beside_as_the_page_says(
