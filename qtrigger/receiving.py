@@ -126,7 +126,7 @@ class Receiving:
             return
         count = min(places, self._batch_size)
         if self._bounds is not None:
-            count = self._bounds.take(count, least=(self._batch_size + 1) // 2)
+            count = self._bounds.take(count, least=max((self._batch_size + 1) // 2, 2))
             if not count:
                 return
         # Now, and not when the task begins: the next batch may be asked for before it does.
