@@ -23,6 +23,10 @@ from qtrigger.queue_state import MISSING, OK, QueueState
 from qtrigger.queues.client import QueueClient, QueueMessage
 from qtrigger.receiving import Receiving
 
+# Why a listener is paused; it polls while there is no reason left.
+BY_HAND = "hand"
+UNLOADED = "load"
+
 # While polls fail, wake-ups hasten them to one in this time at most.
 FAULT_PAUSE_S = 1.0
 
@@ -84,6 +88,7 @@ class Listener:
         self._woken = asyncio.Event()
         self._resumed = asyncio.Event()
         self._resumed.set()
+        self._paused: set[str] = set()
         self._state = state
         self.polled = asyncio.Event()
         self.active_at = clock.monotonic()
@@ -126,19 +131,31 @@ class Listener:
         """Poll again now instead of after the rest of the back-off."""
         self._woken.set()
 
-    def pause(self) -> None:
-        """Poll no more until `resume`; what is in processing goes on."""
-        self._resumed.clear()
+    @property
+    def paused(self) -> Sequence[str]:
+        """Why it does not poll, empty while it does."""
+        return sorted(self._paused)
+
+    def pause(self, reason: str) -> None:
+        """Poll no more until that reason, and any other, is gone; what is in processing goes on.
+
+        What an answer under way brings is run: it was received, and its try would be lost.
+        """
+        self._paused.add(reason)
+        if not self._stopped.is_set():
+            self._resumed.clear()
         self._receiving.hold()
 
-    def resume(self) -> bool:
-        """Poll again after a pause, now; says whether there was one."""
-        was_paused = not self._resumed.is_set()
-        if was_paused:
+    def resume(self, reason: str) -> bool:
+        """Poll again, now, unless there is another reason; says whether there was this one."""
+        if reason not in self._paused:
+            return False
+        self._paused.remove(reason)
+        if not self._paused and not self._stopped.is_set():
             self._resumed.set()
             self._receiving.go_on()
             self._woken.set()
-        return was_paused
+        return True
 
     def stop_polling(self) -> None:
         """Ask for no more messages; what is in processing goes on."""
@@ -160,6 +177,7 @@ class Listener:
             raise
 
     async def _poll_until_stopped(self) -> None:
+        await self._resumed.wait()
         while not self._stopped.is_set():
             # A wake-up that comes while a poll is under way ends the wait after it.
             self._woken.clear()
@@ -194,7 +212,7 @@ class Listener:
         try:
             if not self._exists:
                 self._exists = await self._unless_stopped(self.queue.exists())
-            asks = self._exists and not self._stopped.is_set()
+            asks = self._exists and self._resumed.is_set() and not self._stopped.is_set()
             found = await self._receiving.batch() if asks else 0
         except QueueMissing:
             return _Wait(self._nothing_there())

@@ -12,6 +12,7 @@ from typing import Protocol
 from qtrigger.events.host import (
     Finding,
     FunctionLoadFailed,
+    FunctionPaused,
     FunctionResumed,
     FunctionState,
     HostLog,
@@ -48,6 +49,7 @@ __all__ = [
     "EventSink",
     "Finding",
     "FunctionLoadFailed",
+    "FunctionPaused",
     "FunctionResumed",
     "FunctionState",
     "HostLog",
@@ -99,6 +101,7 @@ Event = (
     | WorkerStarted
     | WorkerEnded
     | FunctionLoadFailed
+    | FunctionPaused
     | FunctionResumed
     | UserLog
     | HostLog

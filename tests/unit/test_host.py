@@ -24,6 +24,7 @@ from qtrigger.events import (
 )
 from qtrigger.host import Host
 from qtrigger.invocation import Interrupted, Invocation, Ran
+from qtrigger.pauses import Pauses
 from qtrigger.project.model import HostConfig, Project
 from qtrigger.queues.memory import MemoryQueueService
 from qtrigger.queues.services import QueueServices
@@ -64,6 +65,7 @@ class House:
         self.disabled = disabled
         self.output = output
         self.terminal_gone = False
+        self.pauses: Pauses | None = None
 
     def host(self, workers: InlineWorker | None = None) -> Host:
         worker = workers or InlineWorker(self.functions, clock=self.clock)
@@ -74,6 +76,7 @@ class House:
             clock=self.clock,
             sink=self.probe,
             random=Random(1),
+            pauses=self.pauses,
         )
 
     async def start_host(self) -> Host:
