@@ -14,6 +14,7 @@ from random import Random
 from qtrigger.backoff import PollBackoff
 from qtrigger.clock import Clock
 from qtrigger.events import EventSink
+from qtrigger.guard import Guard
 from qtrigger.lifecycle import MessageLifecycle
 from qtrigger.listener import Listener
 from qtrigger.outputs import OutputWriter
@@ -74,18 +75,35 @@ class Assembly:
             clock=self._clock,
             sink=self._sink,
         )
+        lifecycle = self._lifecycle(function, queue, state)
         listener = Listener(
             function,
             queue=queue,
-            lifecycle=self._lifecycle(function, queue, state),
+            lifecycle=lifecycle,
             backoff=PollBackoff(interval_s, self._random),
             clock=self._clock,
             sink=self._sink,
             state=state,
             changed=self._changed,
         )
+        guard = self._guard(function, queue)
+        if guard is not None:
+            lifecycle.guarded_by(guard)
+            listener.guarded_by(guard)
         self.wakeups.register(queue.address, listener.wake)
         return listener
+
+    def _guard(self, function: FunctionDefinition, queue: QueueClient) -> Guard | None:
+        if function.own.breaker is None:
+            return None
+        return Guard(
+            function.own.breaker,
+            function=function.name,
+            queue=queue.name,
+            tries=self._tries.of(function.name, queue.address),
+            clock=self._clock,
+            sink=self._sink,
+        )
 
     def _lifecycle(
         self, function: FunctionDefinition, queue: QueueClient, state: QueueState

@@ -70,6 +70,10 @@ class InHand:
         ended: Callable[[], None],
     ) -> None:
         self.stranded = 0
+        # No more messages than this may be in processing and asked for; None for as many as the
+        # options say.
+        self.limit: int | None = None
+        self._most_settled = options.concurrency
         self._function = function
         self._lifecycle = lifecycle
         self._options = options
@@ -100,6 +104,10 @@ class InHand:
         """Release a message that came too late to be started."""
         self._own(self._lifecycle.hand_back(lease), lease)
 
+    def hold_up(self, most: int) -> None:
+        """Let so many messages more be in settlement: they may be held up there on purpose."""
+        self._most_settled += most
+
     def asked(self, count: int) -> None:
         """A request for so many messages is made: their places are taken; `answered` is due."""
         self._asked += count
@@ -115,14 +123,20 @@ class InHand:
 
         0 while more are being settled than may be in processing: the service is slow then.
         """
-        most = self._options.concurrency
-        if len(self._tasks) - self._processing > most:
+        if len(self._tasks) - self._processing > self._most_settled:
             return 0
+        most = self._options.concurrency if self.limit is None else self.limit
         return most - self._processing - self._asked
+
+    @property
+    def batch(self) -> int:
+        """How many messages a whole batch is now."""
+        size = self._options.batch_size
+        return size if self.limit is None else min(size, self.limit)
 
     async def room(self, stopped: asyncio.Event) -> None:
         """Wait until a whole batch may be asked for, or until told to stop; see `wake`."""
-        while not stopped.is_set() and self.places < self._options.batch_size:
+        while not stopped.is_set() and self.places < self.batch:
             self._moved.clear()
             await self._moved.wait()
 

@@ -13,9 +13,11 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 
 from qtrigger.backoff import PollBackoff
+from qtrigger.breaker import State
 from qtrigger.clock import Clock
 from qtrigger.errors import AccessDenied, QueueError, QueueMissing, QueueUnavailable
 from qtrigger.events import EventSink, PollFinished
+from qtrigger.guard import Guard
 from qtrigger.in_hand import InHand, Lifecycle
 from qtrigger.lease import Lease
 from qtrigger.project.model import FunctionDefinition
@@ -24,6 +26,7 @@ from qtrigger.queues.client import QueueClient, QueueMessage
 from qtrigger.receiving import Receiving
 
 # Why a listener is paused; it polls while there is no reason left.
+BROKEN = "breaker"
 BY_HAND = "hand"
 UNLOADED = "load"
 
@@ -89,6 +92,7 @@ class Listener:
         self._resumed = asyncio.Event()
         self._resumed.set()
         self._paused: set[str] = set()
+        self._guard: Guard | None = None
         self._state = state
         self.polled = asyncio.Event()
         self.active_at = clock.monotonic()
@@ -123,8 +127,9 @@ class Listener:
         """Whether nothing is left to do: the last poll found nothing, or there are none now."""
         if self.unsettled or self._receiving.asks_beside:
             return False
-        if not self._resumed.is_set():
-            return True
+        if self._paused:
+            # A pause by hand is somebody's wish; an open breaker is waiting for its work.
+            return set(self._paused) != {BROKEN}
         return self._state.now in (OK, MISSING) and not self._found_since_wait
 
     def wake(self) -> None:
@@ -157,6 +162,17 @@ class Listener:
             self._woken.set()
         return True
 
+    def guarded_by(self, guard: Guard) -> None:
+        """Take messages as a circuit breaker says; before the first poll."""
+        self._guard = guard
+        self._in_hand.hold_up(guard.most_held)
+        guard.watch(self._breaker_moved)
+
+    def close_breaker(self) -> None:
+        """Take messages again as if none had failed; without an open breaker nothing happens."""
+        if self._guard is not None:
+            self._guard.reset()
+
     def stop_polling(self) -> None:
         """Ask for no more messages; what is in processing goes on."""
         self._stopped.set()
@@ -181,6 +197,8 @@ class Listener:
         while not self._stopped.is_set():
             # A wake-up that comes while a poll is under way ends the wait after it.
             self._woken.clear()
+            if self._in_hand.limit is not None:
+                await self._receiving.room(self._stopped)
             wait = await self._poll()
             self.polled.set()
             self._changed()
@@ -267,10 +285,20 @@ class Listener:
             )
 
     def _begin(self, lease: Lease) -> None:
-        if self._stopped.is_set():
+        if self._stopped.is_set() or (self._guard is not None and self._guard.open):
             self._in_hand.hand_back(lease)
         else:
             self._in_hand.begin(lease)
+
+    def _breaker_moved(self, state: State) -> None:
+        """Ask for nothing while it is open, and for one message at a time while it probes."""
+        if state is State.OPEN:
+            self.pause(BROKEN)
+        else:
+            self._in_hand.limit = 1 if state is State.PROBING else None
+            self._in_hand.wake()
+            self.resume(BROKEN)
+        self._changed()
 
     def _message_ran(self) -> None:
         self._receiving.consider()

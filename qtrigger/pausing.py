@@ -83,6 +83,9 @@ class Pausing:
 
     def _apply(self, listener: Listener, before: Written) -> None:
         name = listener.function
+        mark = self._written.resumed.get(name.casefold())
+        if mark and mark != before.resumed.get(name.casefold()):
+            listener.close_breaker()
         pause, held = self._written.of(name, self._clock.utcnow()), self._held.get(name)
         if pause is not None and pause != held:
             self._hold(listener, pause)

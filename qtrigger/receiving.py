@@ -77,14 +77,15 @@ class Receiving:
 
     async def batch(self) -> int:
         """Ask for a batch; how many came. Raises the `QueueError` family."""
-        self._in_hand.asked(self._batch_size)
+        count = self._in_hand.batch
+        self._in_hand.asked(count)
         self._at_it = True
         self.consider()
         try:
-            return await self._receive(self._batch_size)
+            return await self._receive(count)
         finally:
             self._at_it = False
-            self._in_hand.answered(self._batch_size)
+            self._in_hand.answered(count)
 
     def consider(self) -> None:
         """Ask for more beside a batch, or while one has no room yet, if that is worth it."""

@@ -37,6 +37,8 @@ from qtrigger.events.messages import (
     UserLog,
 )
 from qtrigger.events.queues import (
+    BreakerClosed,
+    BreakerOpened,
     MessagesHidden,
     PollFinished,
     QueueStateChanged,
@@ -45,6 +47,8 @@ from qtrigger.events.queues import (
 )
 
 __all__ = [
+    "BreakerClosed",
+    "BreakerOpened",
     "Event",
     "EventSink",
     "Finding",
@@ -86,6 +90,8 @@ Event = (
     | PollFinished
     | QueueStateChanged
     | MessagesHidden
+    | BreakerOpened
+    | BreakerClosed
     | ThrottlingBegan
     | ThrottlingEnded
     | InvocationStarted

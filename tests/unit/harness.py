@@ -28,6 +28,7 @@ from qtrigger.project.model import (
     QueueTrigger,
     RetryPolicy,
 )
+from qtrigger.project.options import OwnOptions
 from qtrigger.queues.account import Account, Sas
 from qtrigger.queues.memory import MemoryQueueService
 from qtrigger.queues.services import QueueServices
@@ -36,6 +37,7 @@ from qtrigger.testing.probe import Probe
 from qtrigger.tries import TriesOfAll
 
 ACCOUNT = Account(name="memory", endpoint="http://memory", credential=Sas(token=""))
+NO_OPTIONS = OwnOptions()
 PLAIN = QueueOptions(message_encoding="none")
 
 Body = Callable[[TriggerMessage], Awaitable[Outcome]]
@@ -101,6 +103,7 @@ class Bench:
         beside: Bench | None = None,
         retry: RetryPolicy | None = None,
         tries: TriesOfAll | None = None,
+        own: OwnOptions = NO_OPTIONS,
     ) -> None:
         self.clock: ManualClock = beside.clock if beside else ManualClock()
         self.service: RecordingService = beside.service if beside else RecordingService(self.clock)
@@ -113,7 +116,7 @@ class Bench:
         self.name = queue
         self.queue = self.service.queue(queue)
         self.function = replace(
-            definition("charge", queue, options=options, outputs=outputs), retry=retry
+            definition("charge", queue, options=options, outputs=outputs), retry=retry, own=own
         )
         self.assembly = Assembly(
             HostConfig(lease_s=lease_s),
