@@ -90,7 +90,9 @@ class Guard:
     def reset(self) -> None:
         """Close it, because somebody says so."""
         failures = self._breaker.failures
-        if self._breaker.reset():
+        was_closed = not self._breaker.reset()
+        self._end_row(spared=False)
+        if not was_closed:
             self._closed("hand", failures)
 
     def stop(self) -> None:

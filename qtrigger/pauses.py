@@ -104,7 +104,7 @@ class PauseFile:
             return self._broken(error.strerror or str(error))
         try:
             return _written(json.loads(content))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             return self._broken(f"{type(error).__name__}: {error}")
 
     async def pause(self, pause: Pause, clock: Clock) -> Written:

@@ -91,6 +91,8 @@ class Receiving:
         """Ask for more beside a batch, or while one has no room yet, if that is worth it."""
         if self._beside is not None or not self._full or self._held or not self._at_it:
             return
+        if self._in_hand.limit is not None:
+            return
         if self._took_s < QUICK_S or self._took_s < self._room_takes_s:
             return
         places = self._in_hand.places

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +20,9 @@ from qtrigger.invocation import (
     TriggerMessage,
     WorkerLost,
 )
+from qtrigger.listener import BY_HAND
+from qtrigger.pauses import PauseFile
+from qtrigger.pausing import Pausing
 from qtrigger.project.model import QueueOptions
 from qtrigger.project.options import CircuitBreaker, OwnOptions
 from qtrigger.testing.clock import ManualClock
@@ -350,6 +354,62 @@ async def test_by_hand_it_is_closed_at_once() -> None:
     assert len(outage.done) > 70
     await outage.clock.advance(PAUSE_S + 60.0)
     assert len(outage.done) == 100
+    await outage.bench.stop()
+
+
+async def test_a_resume_from_another_process_closes_it_too(tmp_path: Path) -> None:
+    outage = Outage()
+    file = PauseFile(tmp_path)
+    await file.resume("charge", outage.clock)
+    pausing = Pausing(file, clock=outage.clock, sink=outage.bench.probe, changed=lambda: None)
+    await outage.bench.start(*numbered(100))
+    pausing.begin([outage.bench.listener])
+    await outage.until_open()
+    await outage.clock.advance(5.0)
+    assert outage.closed == []  # what was resumed before the start closes nothing
+    outage.down = False
+
+    await file.resume("Charge", outage.clock)
+    await outage.clock.advance(1.0)
+
+    assert [(each.cause, each.failures) for each in outage.closed] == [("hand", 10)]
+    pausing.stop()
+    await outage.bench.stop()
+
+
+async def test_a_pause_by_hand_holds_probes_too() -> None:
+    outage = Outage()
+    await outage.bench.start(*numbered(100))
+    await outage.until_open()
+    await outage.clock.advance(1.0)
+    runs = len(outage.bench.invocations)
+
+    outage.bench.listener.pause(BY_HAND)
+    await outage.clock.advance(10 * PAUSE_S)
+    assert len(outage.bench.invocations) == runs
+    outage.down = False
+    outage.bench.listener.resume(BY_HAND)
+    await outage.clock.advance(10 * PAUSE_S)
+
+    assert len(outage.done) == 100
+    await outage.bench.stop()
+
+
+@pytest.mark.parametrize(("batch_size", "threshold"), [(1, 0), (1, 3), (2, 1), (16, 8)])
+async def test_no_second_request_goes_beside_a_probe(batch_size: int, threshold: int) -> None:
+    outage = Outage(failures=3, batch_size=batch_size, new_batch_threshold=threshold)
+    outage.run_s = 0.0
+    outage.bench.service.slow("receive", 0.05, times=None)
+    await outage.bench.start(*numbered(100))
+    await outage.until_open()
+    await outage.clock.advance(PAUSE_S - 5.0)
+    asked = len(outage.bench.service.times("receive"))
+    received = sum(outage.counts())
+
+    await outage.clock.advance(10 * PAUSE_S)
+
+    assert len(outage.bench.service.times("receive")) - asked == 10
+    assert sum(outage.counts()) - received == 10
     await outage.bench.stop()
 
 

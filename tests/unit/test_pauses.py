@@ -116,6 +116,7 @@ async def test_a_lock_that_another_process_keeps_is_an_error_and_no_wait(file: P
         '{"version": 1, "paused": {"charge": {"since": "soon"}}}',
         '{"version": 1, "paused": {"charge": {"since": "2026-01-01T00:00:00"}}}',
         b"\xff\xfe".decode("latin-1"),
+        "[" * 100_000,
     ],
 )
 async def test_a_broken_file_pauses_nothing_and_says_why(file: PauseFile, content: str) -> None:
