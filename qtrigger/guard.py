@@ -24,6 +24,7 @@ from qtrigger.tries import TriesSeen
 MOST_HIDDEN_S = 600.0
 # A failed probe stays away for so many pauses at most.
 MOST_PAUSES_AWAY = 8
+LONGEST_AWAY_S = 7 * 86_400.0  # the service takes no more
 # A message that has failed in so many outages, while others succeeded after each, is bad itself.
 MOST_OUTAGES = 5
 LONGEST_ERROR = 300
@@ -158,7 +159,7 @@ class Guard:
         Else a message that always fails, at the head of the queue, would keep it open for ever.
         """
         pauses = min(1 + self._tries.of(message_id).spared, MOST_PAUSES_AWAY)
-        return self._options.pause_s * pauses
+        return min(self._options.pause_s * pauses, LONGEST_AWAY_S)
 
     def _opened(self, failure: Failure, *, probe: bool) -> None:
         row = self._breaker.row

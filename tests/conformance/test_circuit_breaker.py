@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from qtrigger.events import BreakerClosed, BreakerOpened, InvocationFinished, MessageHandedBack
+from qtrigger.events import (
+    BreakerClosed,
+    BreakerOpened,
+    InvocationFinished,
+    MessageHandedBack,
+    SettlementFailed,
+)
 from qtrigger.invocation import (
     ErrorDetail,
     Failed,
@@ -164,6 +170,21 @@ async def test_a_lone_message_outlives_an_outage_of_days() -> None:
     await outage.clock.advance(8 * PAUSE_S + 60.0)
 
     assert outage.done == ["only"]
+    await outage.bench.stop()
+
+
+async def test_no_message_is_hidden_for_longer_than_the_service_takes() -> None:
+    tries = TriesOfAll()
+    outage = Outage(failures=1, distinct=1, pause_s=86_400.0, tries=tries)
+    await outage.bench.queue.create()
+    message_id = await outage.bench.queue.send("only", ttl_s=-1)
+    tries.of("charge", outage.bench.queue.address).spare(message_id, 10)
+    await outage.bench.start()
+
+    await outage.clock.advance(2 * 86_400.0)
+
+    assert [each.probe for each in outage.opened] == [False, True]
+    assert outage.bench.probe.of(SettlementFailed) == []
     await outage.bench.stop()
 
 
