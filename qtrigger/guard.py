@@ -59,6 +59,8 @@ class Guard:
         self._clock = clock
         self._sink = sink
         self._moved: Callable[[State], None] = lambda _state: None
+        self._wake: Callable[[], None] = lambda: None
+        self._all_back_at = 0.0
         self._timer: Timer | None = None
         self._row = _Row()
         self._stopped = False
@@ -84,9 +86,14 @@ class Guard:
         left_s = self._breaker.until - self._clock.monotonic()
         return min(max(left_s, 0.0), MOST_HIDDEN_S)
 
-    def watch(self, moved: Callable[[State], None]) -> None:
-        """Have `moved` called whenever the breaker comes into a state."""
+    def watch(self, moved: Callable[[State], None], wake: Callable[[], None]) -> None:
+        """Have `moved` called whenever the breaker comes into a state.
+
+        `wake` is called when all that was released while it was not closed is visible again: the
+        listener may be far into its waits by then.
+        """
         self._moved = moved
+        self._wake = wake
 
     def reset(self) -> None:
         """Close it, because somebody says so."""
@@ -138,7 +145,9 @@ class Guard:
         if before is not State.CLOSED:  # else it was spared with its row
             self._tries.spare(message_id)
         after_s = self._probe_away_s(message_id) if before is State.PROBING else self.away_s
-        return Release(after_s=max(after_s, wanted.after_s if isinstance(wanted, Retry) else 0.0))
+        after_s = max(after_s, wanted.after_s if isinstance(wanted, Retry) else 0.0)
+        self._all_back_at = max(self._all_back_at, self._clock.monotonic() + after_s)
+        return Release(after_s=after_s)
 
     async def _held(self, lease: Lease, wanted: Poison) -> Disposition:
         row = self._row
@@ -167,6 +176,7 @@ class Guard:
             for message_id, count in row.items():
                 self._tries.spare(message_id, count)
             self._end_row(spared=True)
+        self._all_back_at = max(self._all_back_at, self._breaker.until)
         self._wait()
         error = error_of(failure)
         self._sink.emit(
@@ -197,6 +207,10 @@ class Guard:
             )
         )
         self._moved(State.CLOSED)
+        if not self._stopped:
+            # The service counts whole seconds.
+            left_s = self._all_back_at - self._clock.monotonic() + 1.0
+            self._timer = self._clock.call_later(max(left_s, 0.0), self._wake)
 
     def _wait(self) -> None:
         self._cancel_timer()

@@ -166,7 +166,7 @@ class Listener:
         """Take messages as a circuit breaker says; before the first poll."""
         self._guard = guard
         self._in_hand.hold_up(guard.most_held)
-        guard.watch(self._breaker_moved)
+        guard.watch(self._breaker_moved, self.wake)
 
     def close_breaker(self) -> None:
         """Take messages again as if none had failed; without an open breaker nothing happens."""
