@@ -7,6 +7,7 @@ to open and to probe is `breaker`'s rule; who polls is the listener's concern, w
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
 
 from qtrigger.breaker import Breaker, State
@@ -27,6 +28,9 @@ MOST_PAUSES_AWAY = 8
 LONGEST_AWAY_S = 7 * 86_400.0  # the service takes no more
 # A message that has failed in so many outages, while others succeeded after each, is bad itself.
 MOST_OUTAGES = 5
+# What was spared by a host before this one, or beside it, nobody knows here: a message that comes
+# over its limit by so many tries runs, so that its count alone does not condemn it.
+UNKNOWN_TRIES = 10
 LONGEST_ERROR = 300
 
 
@@ -79,6 +83,11 @@ class Guard:
     def closed(self) -> bool:
         """Whether it counts, and tries are held against their messages."""
         return self._breaker.state is State.CLOSED
+
+    @property
+    def tries_let_pass(self) -> int:
+        """By how many tries a message may be over its limit when it comes, and run for all that."""
+        return UNKNOWN_TRIES if self.closed else sys.maxsize
 
     @property
     def away_s(self) -> float:

@@ -132,8 +132,8 @@ class MessageLifecycle:
         message = lease.message
         seen = self._tries.of(message.id)
         policy = self._policy_for(seen)
-        counts = self._guard is None or self._guard.closed
-        if counts and refused_on_arrival(message.dequeue_count, policy):
+        let_pass = self._guard.tries_let_pass if self._guard is not None else 0
+        if refused_on_arrival(message.dequeue_count - let_pass, policy):
             function_ended()
             detail = tries_used_up(message, seen)
             await self._refuse(lease, policy, "tries", detail, seen.invocation_id)

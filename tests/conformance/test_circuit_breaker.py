@@ -455,6 +455,43 @@ async def test_a_reload_in_an_outage_costs_no_message_a_try() -> None:
     await first.bench.stop()
 
 
+async def test_restarts_in_an_outage_poison_nothing() -> None:
+    """What a host before has spared nobody knows; the count alone condemns no message at once."""
+    host = Outage(pause_s=5.0)
+    names = numbered(30)
+    await host.bench.start(*names)
+    for _ in range(8):
+        await host.clock.advance(30.0)
+        await host.bench.stop()
+        following = Outage(pause_s=5.0, beside=host)
+        await following.bench.start()
+        host = following
+    assert max(host.counts()) > 5
+    assert host.poisoned == []
+
+    host.down = False
+    await host.clock.advance(120.0)
+
+    assert sorted(host.done) == sorted(names)
+    await host.bench.stop()
+
+
+async def test_a_message_whose_tries_all_end_with_their_hosts_has_an_end() -> None:
+    outage = Outage()
+    outage.down = False
+    await outage.bench.queue.create()
+    await outage.bench.queue.send("kills")
+    for _ in range(15):
+        assert len(await outage.bench.queue.receive(1, 1.0)) == 1
+        await outage.clock.advance(1.0)
+
+    await outage.bench.start()
+    await outage.clock.advance(5.0)
+
+    assert (outage.poisoned, outage.bench.invocations) == (["kills"], [])
+    await outage.bench.stop()
+
+
 async def test_a_stop_waits_for_no_probe_and_for_no_fate() -> None:
     outage = Outage(max_dequeue_count=1, failures=20)
     await outage.bench.start(*numbered(5))
