@@ -76,13 +76,14 @@ def pause(
             raise click.UsageError("--for and --reason are of a pause: name the function")
         return _list(file, form)
     name = named.function_of(root, function, environment)
-    asyncio.run(_pause(file, name, span, reason, root))
+    asyncio.run(_pause(file, name, span, reason))
+    where = "" if root == _here() else f" {root}"
+    where += "" if state is None or "QTRIGGER_STATE" in os.environ else f" --state {state}"
+    click.echo(f"resume it with: qtrigger resume {name}{where}")
     return ExitCode.OK
 
 
-async def _pause(
-    file: PauseFile, name: str, span: timedelta | None, reason: str, root: Path
-) -> None:
+async def _pause(file: PauseFile, name: str, span: timedelta | None, reason: str) -> None:
     clock = SystemClock()
     now = clock.utcnow().replace(microsecond=0)
     until = None if span is None else clock.utcnow() + span
@@ -93,8 +94,6 @@ async def _pause(
     if before.problem:
         wiring.note(f"note: {before.problem}; it was moved aside and written anew")
     click.echo(f"{name} is paused {new.in_words()}")
-    where = f" {root}" if root != _here() else ""
-    click.echo(f"resume it with: qtrigger resume {name}{where}")
 
 
 def _list(file: PauseFile, form: str) -> int:

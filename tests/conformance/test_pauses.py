@@ -96,6 +96,20 @@ async def test_what_an_answer_under_way_at_a_pause_brings_is_run(paused: Paused)
     await paused.stop(host)
 
 
+async def test_a_pause_before_the_request_keeps_it_from_being_made(paused: Paused) -> None:
+    await paused.house.put("slow", "a")
+    await paused.house.put("quick")
+    paused.house.service.slow("exists", 5.0, queue="slow")
+    host = await paused.house.start_host()
+    await paused.house.clock.advance(0.1)
+
+    await paused.pause("slow")
+    await paused.house.clock.advance(60.0)
+
+    assert (paused.runs, paused.untouched("slow")) == ([], 1)
+    await paused.stop(host)
+
+
 async def test_a_pause_outlives_the_host_and_holds_from_the_start(paused: Paused) -> None:
     await paused.house.put("slow", "a")
     await paused.house.put("quick")
