@@ -15,6 +15,7 @@ from qtrigger.backoff import PollBackoff
 from qtrigger.bounds import AtMost, Bound, Bounds
 from qtrigger.clock import Clock
 from qtrigger.events import EventSink
+from qtrigger.guard import Guard
 from qtrigger.lifecycle import MessageLifecycle
 from qtrigger.listener import Listener
 from qtrigger.outputs import OutputWriter
@@ -80,30 +81,52 @@ class Assembly:
         )
         most = function.own.max_per_minute
         rate = Rate(most, self._clock, self._tries.starts(function.name)) if most else None
+        probing = AtMost() if function.own.breaker is not None else None
+        lifecycle = self._lifecycle(function, queue, state, rate)
         listener = Listener(
             function,
             queue=queue,
-            lifecycle=self._lifecycle(function, queue, state, rate),
+            lifecycle=lifecycle,
             backoff=PollBackoff(interval_s, self._random),
             clock=self._clock,
             sink=self._sink,
             state=state,
             changed=self._changed,
-            bounds=self._bounds(function, rate),
+            bounds=self._bounds(function, rate, probing),
         )
+        guard = self._guard(function, queue)
+        if guard is not None and probing is not None:
+            lifecycle.guarded_by(guard)
+            listener.guarded_by(guard, probing)
         self.wakeups.register(queue.address, listener.wake)
         return listener
 
-    def _bounds(self, function: FunctionDefinition, rate: Rate | None) -> Bounds | None:
+    def _bounds(
+        self, function: FunctionDefinition, rate: Rate | None, probing: AtMost | None
+    ) -> Bounds | None:
         """The limits on what a listener may ask for, None where there are none."""
         bounds: list[Bound] = []
         if rate is not None:
             bounds.append(rate)
+        if probing is not None:
+            bounds.append(probing)
         if (most := function.own.max_concurrent) is not None:
             bounds.append(AtMost(most))
         if self._slots is not None:
             bounds.append(self._slots.share())
         return Bounds(bounds) if bounds else None
+
+    def _guard(self, function: FunctionDefinition, queue: QueueClient) -> Guard | None:
+        if function.own.breaker is None:
+            return None
+        return Guard(
+            function.own.breaker,
+            function=function.name,
+            queue=queue.name,
+            tries=self._tries.of(function.name, queue.address),
+            clock=self._clock,
+            sink=self._sink,
+        )
 
     def _lifecycle(
         self,

@@ -74,6 +74,7 @@ class InHand:
     ) -> None:
         self.stranded = 0
         self._bounds = bounds
+        self._most_settled = options.concurrency
         self._function = function
         self._lifecycle = lifecycle
         self._options = options
@@ -105,6 +106,10 @@ class InHand:
         """Release a message that came too late to be started."""
         self._own(self._lifecycle.hand_back(lease), lease)
 
+    def hold_up(self, most: int) -> None:
+        """Let so many messages more be in settlement: they may be held up there on purpose."""
+        self._most_settled += most
+
     def asked(self, count: int) -> None:
         """A request for so many messages is made: their places are taken; `answered` is due."""
         self._asked += count
@@ -120,10 +125,9 @@ class InHand:
 
         0 while more are being settled than may be in processing: the service is slow then.
         """
-        most = self._options.concurrency
-        if len(self._tasks) - self._processing > most:
+        if len(self._tasks) - self._processing > self._most_settled:
             return 0
-        return most - self._processing - self._asked
+        return self._options.concurrency - self._processing - self._asked
 
     async def room(self, stopped: asyncio.Event) -> None:
         """Wait until a whole batch may be asked for, or until told to stop; see `wake`."""

@@ -16,6 +16,7 @@ from functools import partial
 from qtrigger.clock import Clock
 from qtrigger.errors import QueueError
 from qtrigger.events import EventSink, InvocationStarted
+from qtrigger.guard import Guard
 from qtrigger.ids import new_id
 from qtrigger.intake import trigger_message, undecodable_text
 from qtrigger.invocation import (
@@ -80,6 +81,7 @@ class MessageLifecycle:
         self._clock = clock
         options = function.options
         self._tries = tries
+        self._guard: Guard | None = None
         self._usual = UsualTime(clock)
         self._renewals = Overdue(clock)
         self._pause_told = options.visibility_timeout_s <= LONG_PAUSE_S
@@ -95,11 +97,17 @@ class MessageLifecycle:
         place = function.own.order_by
         self._turns = Turns(place, self._reports.without_order) if place else None
 
+    def guarded_by(self, guard: Guard) -> None:
+        """Have a circuit breaker look at each end; before the first message."""
+        self._guard = guard
+
     def stop_retrying(self) -> None:
         """Begin no more retries within a receipt; what waits for one, or its turn, is released."""
         self._retrying.stop()
         if self._turns is not None:
             self._turns.stop()
+        if self._guard is not None:
+            self._guard.stop()
 
     def lease(self, message: QueueMessage, received_at: float) -> Lease:
         """Take hold of a received message; `received_at` is from before the request."""
@@ -129,7 +137,8 @@ class MessageLifecycle:
         message = lease.message
         seen = self._tries.of(message.id)
         policy = self._policy_for(seen)
-        if refused_on_arrival(message.dequeue_count, policy):
+        let_pass = self._guard.tries_let_pass if self._guard is not None else 0
+        if refused_on_arrival(message.dequeue_count - let_pass, policy):
             function_ended()
             detail = tries_used_up(message, seen)
             await self._refuse(lease, policy, "tries", detail, seen.invocation_id)
@@ -169,9 +178,12 @@ class MessageLifecycle:
         """Release a message that was received too late to be started; no try is held against it."""
         seen = self._tries.of(lease.message.id)
         self._tries.add(lease.message.id, seen.invocation_id, Interrupted())
-        await self._settle(lease, Release(after_s=0.0))
+        guard = self._guard
+        by_breaker = guard is not None and guard.open
+        after_s = guard.away_s if guard is not None and by_breaker else 0.0
+        await self._settle(lease, Release(after_s=after_s))
         if lease.settled:
-            self._reports.handed_back(lease.message)
+            self._reports.handed_back(lease.message, "breaker" if by_breaker else "stop")
 
     async def _release_in_time(self, lease: Lease) -> None:
         """Hand a message back whose way is cut short, if the service lets us at once."""
@@ -224,7 +236,13 @@ class MessageLifecycle:
         if lease.lost and not isinstance(ended.outcome, Interrupted):
             ended = replace(ended, outcome=LeaseLost())
         outcome = ended.outcome
+        guard = self._guard
+        if guard is not None:
+            # A try before may have been spared while this one ran.
+            policy = self._policy_for(self._tries.of(lease.message.id))
         disposition = decide(outcome, lease.message.dequeue_count, policy)
+        if guard is not None:
+            disposition = await guard.judge(lease, outcome, disposition)
         if isinstance(disposition, Ack):
             self._usual.succeeded(ended.duration_s)
         settled = await self._settle_run(lease, invocation.id, outcome, disposition)

@@ -13,16 +13,23 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 
 from qtrigger.backoff import PollBackoff
-from qtrigger.bounds import Bounds
+from qtrigger.bounds import NO_LIMIT, AtMost, Bounds
+from qtrigger.breaker import State
 from qtrigger.clock import Clock
 from qtrigger.errors import AccessDenied, QueueError, QueueMissing, QueueUnavailable
 from qtrigger.events import EventSink, PollFinished
+from qtrigger.guard import Guard
 from qtrigger.in_hand import InHand, Lifecycle
 from qtrigger.lease import Lease
 from qtrigger.project.model import FunctionDefinition
 from qtrigger.queue_state import MISSING, OK, QueueState
 from qtrigger.queues.client import QueueClient, QueueMessage
 from qtrigger.receiving import Receiving
+
+# Why a listener is paused; it polls while there is no reason left.
+BROKEN = "breaker"
+BY_HAND = "hand"
+UNLOADED = "load"
 
 # While polls fail, wake-ups hasten them to one in this time at most.
 FAULT_PAUSE_S = 1.0
@@ -90,6 +97,9 @@ class Listener:
         self._woken = asyncio.Event()
         self._resumed = asyncio.Event()
         self._resumed.set()
+        self._paused: set[str] = set()
+        self._guard: Guard | None = None
+        self._probing = AtMost()
         self._state = state
         self.polled = asyncio.Event()
         self.active_at = clock.monotonic()
@@ -124,27 +134,52 @@ class Listener:
         """Whether nothing is left to do: the last poll found nothing, or there are none now."""
         if self.unsettled or self._receiving.asks_beside:
             return False
-        if not self._resumed.is_set():
-            return True
+        if self._paused:
+            # A pause by hand is somebody's wish; an open breaker is waiting for its work.
+            return set(self._paused) != {BROKEN}
         return self._state.now in (OK, MISSING) and not self._found_since_wait
 
     def wake(self) -> None:
         """Poll again now instead of after the rest of the back-off."""
         self._woken.set()
 
-    def pause(self) -> None:
-        """Poll no more until `resume`; what is in processing goes on."""
-        self._resumed.clear()
+    @property
+    def paused(self) -> Sequence[str]:
+        """Why it does not poll, empty while it does."""
+        return sorted(self._paused)
+
+    def pause(self, reason: str) -> None:
+        """Poll no more until that reason, and any other, is gone; what is in processing goes on.
+
+        What an answer under way brings is run: it was received, and its try would be lost.
+        """
+        self._paused.add(reason)
+        if not self._stopped.is_set():
+            self._resumed.clear()
         self._receiving.hold()
 
-    def resume(self) -> bool:
-        """Poll again after a pause, now; says whether there was one."""
-        was_paused = not self._resumed.is_set()
-        if was_paused:
+    def resume(self, reason: str) -> bool:
+        """Poll again, now, unless there is another reason; says whether there was this one."""
+        if reason not in self._paused:
+            return False
+        self._paused.remove(reason)
+        if not self._paused and not self._stopped.is_set():
             self._resumed.set()
             self._receiving.go_on()
             self._woken.set()
-        return was_paused
+        return True
+
+    def guarded_by(self, guard: Guard, probing: AtMost) -> None:
+        """Take messages as a circuit breaker says, by that one of the bounds; before any poll."""
+        self._guard = guard
+        self._probing = probing
+        self._in_hand.hold_up(guard.most_held)
+        guard.watch(self._breaker_moved, self.wake)
+
+    def close_breaker(self) -> None:
+        """Take messages again as if none had failed; without an open breaker nothing happens."""
+        if self._guard is not None:
+            self._guard.reset()
 
     def stop_polling(self) -> None:
         """Ask for no more messages; what is in processing goes on."""
@@ -166,6 +201,7 @@ class Listener:
             raise
 
     async def _poll_until_stopped(self) -> None:
+        await self._resumed.wait()
         while not self._stopped.is_set():
             if self._bounded:
                 await self._receiving.turn(self._stopped, self._resumed)
@@ -207,7 +243,7 @@ class Listener:
         try:
             if not self._exists:
                 self._exists = await self._unless_stopped(self.queue.exists())
-            asks = self._exists and not self._stopped.is_set()
+            asks = self._exists and self._resumed.is_set() and not self._stopped.is_set()
             found = await self._receiving.batch() if asks else 0
         except QueueMissing:
             return _Wait(self._nothing_there())
@@ -262,10 +298,19 @@ class Listener:
             )
 
     def _begin(self, lease: Lease) -> None:
-        if self._stopped.is_set():
+        if self._stopped.is_set() or (self._guard is not None and self._guard.open):
             self._in_hand.hand_back(lease)
         else:
             self._in_hand.begin(lease)
+
+    def _breaker_moved(self, state: State) -> None:
+        """Ask for nothing while it is open, and for one message at a time while it probes."""
+        if state is State.OPEN:
+            self.pause(BROKEN)
+        else:
+            self._probing.limit = 1 if state is State.PROBING else NO_LIMIT
+            self.resume(BROKEN)
+        self._changed()
 
     def _message_ran(self) -> None:
         self._receiving.consider()

@@ -173,10 +173,12 @@ class MessageReports:
             )
         )
 
-    def handed_back(self, message: QueueMessage) -> None:
-        """A message that came while stopping was released."""
+    def handed_back(self, message: QueueMessage, cause: str = "stop") -> None:
+        """A message that came while stopping, or to an open circuit breaker, was released."""
         self.sink.emit(
-            MessageHandedBack(function=self.function, queue=self.queue, message_id=message.id)
+            MessageHandedBack(
+                function=self.function, queue=self.queue, message_id=message.id, cause=cause
+            )
         )
 
     def renewed(self, message: QueueMessage, lease_s: float) -> None:

@@ -8,12 +8,13 @@ service's, and counts the tries of every host.
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from qtrigger.invocation import Interrupted, Outcome, WorkerLost
 
 REMEMBERED_MESSAGES = 10_000
-# No more of a message's tries are excused, so that it has an end whatever happens around it.
+# Beside the spared ones, no more of a message's tries are excused, so that it has an end whatever
+# happens around it.
 EXCUSED_TRIES = 10
 
 
@@ -21,7 +22,9 @@ EXCUSED_TRIES = 10
 class Seen:
     """The tries of one message that ended here; `invocation_id` is the last one's, "" of none.
 
-    `excused` of them ended by no fault of its function's. A `suspect` ran in a worker that ended,
+    `excused` of them ended by no fault of its function's, among them the `spared`, which an open
+    circuit breaker made up for: those are without limit. They were spared in so many `outages`, the
+    last of which has the number `last_outage`. A `suspect` ran in a worker that ended,
     alone or beside others, so that it is what ended it, or may be.
     """
 
@@ -29,6 +32,9 @@ class Seen:
     invocation_id: str = ""
     excused: int = 0
     suspect: bool = False
+    spared: int = 0
+    outages: int = 0
+    last_outage: int = 0
 
 
 NOT_SEEN = Seen()
@@ -39,6 +45,7 @@ class TriesSeen:
 
     def __init__(self) -> None:
         self._seen: OrderedDict[str, Seen] = OrderedDict()
+        self._outage = 1
 
     def of(self, message_id: str) -> Seen:
         """What is known of that message's tries before this one."""
@@ -47,14 +54,36 @@ class TriesSeen:
     def add(self, message_id: str, invocation_id: str, outcome: Outcome) -> None:
         """A try ended here, and the message will come back."""
         before = self.of(message_id)
-        suspect = isinstance(outcome, WorkerLost)
-        excused = before.excused + _is_excused(outcome)
-        self._seen[message_id] = Seen(
+        excused = min(before.excused - before.spared + _is_excused(outcome), EXCUSED_TRIES)
+        self._seen[message_id] = replace(
+            before,
             results=before.results + 1,
             invocation_id=invocation_id,
-            excused=min(excused, EXCUSED_TRIES),
-            suspect=suspect,
+            excused=excused + before.spared,
+            suspect=isinstance(outcome, WorkerLost),
         )
+        self._touched(message_id)
+
+    def spare(self, message_id: str, count: int = 1) -> None:
+        """Hold that many failed tries, of now or before, against the message no more.
+
+        Without limit: what a queue's messages depend on may be down for days.
+        """
+        before = self.of(message_id)
+        self._seen[message_id] = replace(
+            before,
+            excused=before.excused + count,
+            spared=before.spared + count,
+            outages=before.outages + (before.last_outage != self._outage),
+            last_outage=self._outage,
+        )
+        self._touched(message_id)
+
+    def outage_over(self) -> None:
+        """What is spared from now on is in another outage."""
+        self._outage += 1
+
+    def _touched(self, message_id: str) -> None:
         self._seen.move_to_end(message_id)
         if len(self._seen) > REMEMBERED_MESSAGES:
             self._seen.popitem(last=False)

@@ -12,6 +12,7 @@ from typing import Protocol
 from qtrigger.events.host import (
     Finding,
     FunctionLoadFailed,
+    FunctionPaused,
     FunctionResumed,
     FunctionState,
     HostLog,
@@ -36,6 +37,8 @@ from qtrigger.events.messages import (
     UserLog,
 )
 from qtrigger.events.queues import (
+    BreakerClosed,
+    BreakerOpened,
     MessagesHidden,
     PollFinished,
     QueueStateChanged,
@@ -44,10 +47,13 @@ from qtrigger.events.queues import (
 )
 
 __all__ = [
+    "BreakerClosed",
+    "BreakerOpened",
     "Event",
     "EventSink",
     "Finding",
     "FunctionLoadFailed",
+    "FunctionPaused",
     "FunctionResumed",
     "FunctionState",
     "HostLog",
@@ -84,6 +90,8 @@ Event = (
     | PollFinished
     | QueueStateChanged
     | MessagesHidden
+    | BreakerOpened
+    | BreakerClosed
     | ThrottlingBegan
     | ThrottlingEnded
     | InvocationStarted
@@ -99,6 +107,7 @@ Event = (
     | WorkerStarted
     | WorkerEnded
     | FunctionLoadFailed
+    | FunctionPaused
     | FunctionResumed
     | UserLog
     | HostLog

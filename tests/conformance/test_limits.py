@@ -15,6 +15,7 @@ from qtrigger.bounds import AtMost, Bounds
 from qtrigger.errors import ExitCode
 from qtrigger.events import InvocationFinished
 from qtrigger.invocation import ErrorDetail, Failed, Interrupted, Outcome, Succeeded, TriggerMessage
+from qtrigger.listener import BY_HAND
 from qtrigger.project.model import RetryPolicy
 from qtrigger.project.options import OwnOptions
 from qtrigger.testing.clock import settle
@@ -165,11 +166,11 @@ async def test_a_pause_while_the_minute_is_full_asks_for_nothing_when_it_is_over
     await rated.clock.advance(5.0)
     asked = len(rated.bench.service.times("receive"))
 
-    rated.bench.listener.pause()
+    rated.bench.listener.pause(BY_HAND)
     await rated.clock.advance(100.0)
 
     assert len(rated.bench.service.times("receive")) == asked
-    rated.bench.listener.resume()
+    rated.bench.listener.resume(BY_HAND)
     await rated.clock.advance(1.0)
     assert len(rated.starts) == 4
     await rated.bench.stop()
@@ -326,7 +327,7 @@ async def test_a_paused_function_stands_in_nobodys_way() -> None:
     host = await town.house.start_host()
     await town.over(4.0)
 
-    next(each for each in host.listeners if each.function == "paused").pause()
+    next(each for each in host.listeners if each.function == "paused").pause(BY_HAND)
     await town.over(2.0)
     before = Counter(town.begun)
     await town.over(20.0)

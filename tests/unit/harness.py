@@ -37,6 +37,7 @@ from qtrigger.testing.probe import Probe
 from qtrigger.tries import TriesOfAll
 
 ACCOUNT = Account(name="memory", endpoint="http://memory", credential=Sas(token=""))
+NO_OPTIONS = OwnOptions()
 PLAIN = QueueOptions(message_encoding="none")
 
 Body = Callable[[TriggerMessage], Awaitable[Outcome]]
@@ -102,7 +103,7 @@ class Bench:
         beside: Bench | None = None,
         retry: RetryPolicy | None = None,
         tries: TriesOfAll | None = None,
-        own: OwnOptions | None = None,
+        own: OwnOptions = NO_OPTIONS,
         max_concurrent: int | None = None,
     ) -> None:
         self.clock: ManualClock = beside.clock if beside else ManualClock()
@@ -116,9 +117,7 @@ class Bench:
         self.name = queue
         self.queue = self.service.queue(queue)
         self.function = replace(
-            definition("charge", queue, options=options, outputs=outputs),
-            retry=retry,
-            own=own or OwnOptions(),
+            definition("charge", queue, options=options, outputs=outputs), retry=retry, own=own
         )
         self.assembly = Assembly(
             HostConfig(lease_s=lease_s, max_concurrent=max_concurrent),

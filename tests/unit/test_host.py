@@ -24,6 +24,7 @@ from qtrigger.events import (
 )
 from qtrigger.host import Host
 from qtrigger.invocation import Interrupted, Invocation, Ran
+from qtrigger.pauses import Pauses
 from qtrigger.project.model import HostConfig, Project
 from qtrigger.project.options import OwnOptions
 from qtrigger.queues.memory import MemoryQueueService
@@ -73,6 +74,7 @@ class House:
         self.own = own or OwnOptions()
         self.max_concurrent = max_concurrent
         self.terminal_gone = False
+        self.pauses: Pauses | None = None
 
     def host(self, workers: InlineWorker | None = None) -> Host:
         worker = workers or InlineWorker(self.functions, clock=self.clock)
@@ -83,6 +85,7 @@ class House:
             clock=self.clock,
             sink=self.probe,
             random=Random(1),
+            pauses=self.pauses,
         )
 
     async def start_host(self) -> Host:
