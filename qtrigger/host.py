@@ -17,8 +17,10 @@ from qtrigger.clock import Clock
 from qtrigger.events import EventSink, FunctionResumed, FunctionState, HostReady, HostStopping
 from qtrigger.hidden import tell_hidden
 from qtrigger.idle import IdleWatch
-from qtrigger.listener import Listener
+from qtrigger.listener import UNLOADED, Listener
 from qtrigger.notices import Notices, OpenTellers
+from qtrigger.pauses import Pauses
+from qtrigger.pausing import Pausing
 from qtrigger.project.model import FunctionDefinition, Project
 from qtrigger.queues.services import QueueServices
 from qtrigger.throttling import Throttling
@@ -33,7 +35,8 @@ class Host:
     """Runs one project's functions until told to stop.
 
     `workers` is any `Workers`; the pool is one. `random` seeds the back-off of the listeners,
-    and `tries` is what hosts before it in this process remember of messages.
+    and `tries` is what hosts before it in this process remember of messages. `pauses` says which
+    functions are paused by hand; None for none ever.
     """
 
     def __init__(
@@ -46,6 +49,7 @@ class Host:
         sink: EventSink,
         random: Random,
         tries: TriesOfAll | None = None,
+        pauses: Pauses | None = None,
     ) -> None:
         self.project = project
         self.listeners: tuple[Listener, ...] = ()
@@ -57,6 +61,9 @@ class Host:
         self._sink = sink
         self._idle = IdleWatch(clock)
         self._notices = Notices(clock=clock, sink=sink)
+        self._pausing = (
+            Pausing(pauses, clock=clock, sink=sink, changed=self._idle.note) if pauses else None
+        )
         self._polling: set[asyncio.Task[None]] = set()
         self._looking: set[asyncio.Task[None]] = set()
         self._assembly = Assembly(
@@ -106,6 +113,8 @@ class Host:
             await self._close()
             raise
         self._workers.watch(self._on_unable)
+        if self._pausing is not None:
+            self._pausing.begin(self.listeners)
         self._polling = {_start_polling(listener) for listener in self.listeners}
         self._sink.emit(
             HostReady(
@@ -154,6 +163,8 @@ class Host:
         """
         began = self._clock.monotonic()
         self._sink.emit(HostStopping(reason=reason, running=self.running, up_to_s=up_to_s))
+        if self._pausing is not None:
+            self._pausing.stop()
         for listener in self.listeners:
             listener.stop_polling()
         try:
@@ -206,9 +217,10 @@ class Host:
         """Ask for no message of a function that no worker can load any more."""
         for listener in self.listeners:
             if listener.function in unable:
-                listener.pause()
-            elif listener.resume():
-                self._sink.emit(FunctionResumed(function=listener.function))
+                listener.pause(UNLOADED)
+            elif listener.resume(UNLOADED):
+                held = tuple(listener.paused)
+                self._sink.emit(FunctionResumed(function=listener.function, held=held))
         self._idle.note()
 
     async def _load(self) -> Loaded:
@@ -223,6 +235,12 @@ class Host:
             for function in self.project.functions
             if not function.disabled and function.name not in self.failures
         ]
+
+    def _concurrency(self, function: FunctionDefinition) -> int:
+        """The most messages in processing at once."""
+        room = within(function, self._at_once.get(function.name)).options.concurrency
+        limits = (function.own.max_concurrent, self.project.host.max_concurrent)
+        return min([room, *(each for each in limits if each is not None)])
 
     def _states(self) -> Sequence[FunctionState]:
         known = [self._state(function) for function in self.project.functions]
@@ -248,13 +266,15 @@ class Host:
             state, why = "disabled", function.disabled
         elif function.name in self.failures:
             state, why = "failed", "see above"
+        elif self._pausing is not None and (pause := self._pausing.of(function.name)):
+            state, why = "paused", pause.in_words()
         return FunctionState(
             name=function.name,
             queue=function.trigger.queue,
             connection=function.trigger.connection,
             state=state,
             why=why,
-            concurrency=within(function, self._at_once.get(function.name)).options.concurrency,
+            concurrency=self._concurrency(function),
         )
 
 

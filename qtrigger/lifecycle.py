@@ -15,6 +15,7 @@ from functools import partial
 
 from qtrigger.clock import Clock
 from qtrigger.errors import QueueError
+from qtrigger.guard import Guard
 from qtrigger.ids import new_id
 from qtrigger.intake import trigger_message, undecodable_text
 from qtrigger.invocation import (
@@ -47,6 +48,7 @@ from qtrigger.settlement import (
     refused_on_arrival,
 )
 from qtrigger.tries import Seen, TriesSeen
+from qtrigger.turns import Turns
 from qtrigger.usual import UsualTime
 
 RELEASE_TIMEOUT_S = 2.0  # for a message whose way is cut short
@@ -77,6 +79,7 @@ class MessageLifecycle:
         self._function_timeout_s = config.function_timeout_s
         self._clock = clock
         self._tries = tries
+        self._guard: Guard | None = None
         self._usual = UsualTime(clock)
         self._renewals = Overdue(clock)
         has_poison = settlement.poison is not None
@@ -86,10 +89,20 @@ class MessageLifecycle:
             function.options.visibility_timeout_s <= LONG_PAUSE_S
         )
         self._reports = reports
+        place = function.own.order_by
+        self._turns = Turns(place, self._reports.without_order) if place else None
+
+    def guarded_by(self, guard: Guard) -> None:
+        """Have a circuit breaker look at each end; before the first message."""
+        self._guard = guard
 
     def stop_retrying(self) -> None:
-        """Begin no more retries within a receipt; what waits for one is released."""
+        """Begin no more retries within a receipt; what waits for one, or its turn, is released."""
         self._retrying.stop()
+        if self._turns is not None:
+            self._turns.stop()
+        if self._guard is not None:
+            self._guard.stop()
 
     def lease(self, message: QueueMessage, received_at: float) -> Lease:
         """Take hold of a received message; `received_at` is from before the request."""
@@ -129,7 +142,8 @@ class MessageLifecycle:
         message = lease.message
         seen = self._tries.of(message.id)
         policy = self._policy_for(seen)
-        if refused_on_arrival(message.dequeue_count, policy):
+        let_pass = self._guard.tries_let_pass if self._guard is not None else 0
+        if refused_on_arrival(message.dequeue_count - let_pass, policy):
             function_ended()
             detail = tries_used_up(message, seen)
             await self._refuse(lease, policy, "tries", detail, seen.invocation_id)
@@ -150,7 +164,12 @@ class MessageLifecycle:
             alone=seen.suspect,
         )
         waited_s = max((self._clock.utcnow() - message.inserted).total_seconds(), 0.0)
-        ended = await self._run(lease, invocation, function_ended)
+        if self._turns is None:
+            ended = await self._run(lease, invocation, function_ended)
+        else:
+            run = partial(self._run, lease, invocation, function_ended)
+            ended = await self._turns.run(received.body, lease.loss, run)
+            function_ended()  # where it was never run
         await self._finish(lease, policy, invocation, ended, waited_s)
 
     def _policy_for(self, seen: Seen) -> TriesPolicy:
@@ -165,9 +184,12 @@ class MessageLifecycle:
         """Release a message that was received too late to be started; no try is held against it."""
         seen = self._tries.of(lease.message.id)
         self._tries.add(lease.message.id, seen.invocation_id, Interrupted())
-        await self._settle(lease, Release(after_s=0.0))
+        guard = self._guard
+        by_breaker = guard is not None and guard.open
+        after_s = guard.away_s if guard is not None and by_breaker else 0.0
+        await self._settle(lease, Release(after_s=after_s))
         if lease.settled:
-            self._reports.handed_back(lease.message)
+            self._reports.handed_back(lease.message, "breaker" if by_breaker else "stop")
 
     async def _release_in_time(self, lease: Lease) -> None:
         """Hand a message back whose way is cut short, if the service lets us at once."""
@@ -220,7 +242,13 @@ class MessageLifecycle:
         if lease.lost and not isinstance(ended.outcome, Interrupted):
             ended = replace(ended, outcome=LeaseLost())
         outcome = ended.outcome
+        guard = self._guard
+        if guard is not None:
+            # A try before may have been spared while this one ran.
+            policy = self._policy_for(self._tries.of(lease.message.id))
         disposition = decide(outcome, lease.message.dequeue_count, policy)
+        if guard is not None:
+            disposition = await guard.judge(lease, outcome, disposition)
         if isinstance(disposition, Ack):
             self._usual.succeeded(ended.duration_s)
         else:

@@ -179,10 +179,12 @@ class MessageReports:
         if self.notify is not None and settled.copied:
             self.notify(event, message, outcome)
 
-    def handed_back(self, message: QueueMessage) -> None:
-        """A message that came while stopping was released."""
+    def handed_back(self, message: QueueMessage, cause: str = "stop") -> None:
+        """A message that came while stopping, or to an open circuit breaker, was released."""
         self.sink.emit(
-            MessageHandedBack(function=self.function, queue=self.queue, message_id=message.id)
+            MessageHandedBack(
+                function=self.function, queue=self.queue, message_id=message.id, cause=cause
+            )
         )
 
     def renewed(self, message: QueueMessage, lease_s: float) -> None:
@@ -240,6 +242,19 @@ class MessageReports:
                 f"{pause_s / 60:g} min for its next try",
                 hint="it is no time for runs: a message stays hidden as long as its function runs, "
                 "by the lease (qtrigger.lease), which is renewed",
+            )
+        )
+
+    def without_order(self, why: str) -> None:
+        """A body has no value by which to order; told of the first."""
+        self.sink.emit(
+            Finding(
+                function=self.function,
+                place="",
+                severity="warning",
+                message=f"orderBy: a message's body {why}, so it runs without order",
+                hint="so do others like it, which are not told; orderBy names a place that is in "
+                "every body, such as $.customer.id",
             )
         )
 

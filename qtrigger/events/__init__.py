@@ -12,6 +12,7 @@ from typing import Protocol
 from qtrigger.events.host import (
     Finding,
     FunctionLoadFailed,
+    FunctionPaused,
     FunctionResumed,
     FunctionState,
     HostLog,
@@ -37,6 +38,8 @@ from qtrigger.events.messages import (
 )
 from qtrigger.events.notices import NoticeFailed, NoticesDropped
 from qtrigger.events.queues import (
+    BreakerClosed,
+    BreakerOpened,
     MessagesHidden,
     PollFinished,
     QueueStateChanged,
@@ -45,10 +48,13 @@ from qtrigger.events.queues import (
 )
 
 __all__ = [
+    "BreakerClosed",
+    "BreakerOpened",
     "Event",
     "EventSink",
     "Finding",
     "FunctionLoadFailed",
+    "FunctionPaused",
     "FunctionResumed",
     "FunctionState",
     "HostLog",
@@ -87,6 +93,8 @@ Event = (
     | PollFinished
     | QueueStateChanged
     | MessagesHidden
+    | BreakerOpened
+    | BreakerClosed
     | ThrottlingBegan
     | ThrottlingEnded
     | InvocationStarted
@@ -104,6 +112,7 @@ Event = (
     | WorkerStarted
     | WorkerEnded
     | FunctionLoadFailed
+    | FunctionPaused
     | FunctionResumed
     | UserLog
     | HostLog

@@ -38,6 +38,7 @@ from qtrigger.testing.probe import Probe
 from qtrigger.tries import TriesOfAll
 
 ACCOUNT = Account(name="memory", endpoint="http://memory", credential=Sas(token=""))
+NO_OPTIONS = OwnOptions()
 PLAIN = QueueOptions(message_encoding="none")
 
 Body = Callable[[TriggerMessage], Awaitable[Outcome]]
@@ -104,8 +105,9 @@ class Bench:
         retry: RetryPolicy | None = None,
         tries: TriesOfAll | None = None,
         many: bool = False,
-        own: OwnOptions | None = None,
+        own: OwnOptions = NO_OPTIONS,
         tellers: Sequence[Teller] = (),
+        max_concurrent: int | None = None,
     ) -> None:
         self.clock: ManualClock = beside.clock if beside else ManualClock()
         self.service: RecordingService = beside.service if beside else RecordingService(self.clock)
@@ -119,13 +121,10 @@ class Bench:
         self.queue = self.service.queue(queue)
         function = definition("charge", queue, options=options, outputs=outputs)
         self.function = replace(
-            function,
-            retry=retry,
-            trigger=replace(function.trigger, many=many),
-            own=own or OwnOptions(),
+            function, retry=retry, trigger=replace(function.trigger, many=many), own=own
         )
         self.assembly = Assembly(
-            HostConfig(lease_s=lease_s),
+            HostConfig(lease_s=lease_s, max_concurrent=max_concurrent),
             services=QueueServices(lambda _account: self.service),
             run=self._run,
             clock=self.clock,
