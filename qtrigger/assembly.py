@@ -243,4 +243,5 @@ def function_spec(function: FunctionDefinition) -> FunctionSpec:
         concurrency=function.options.concurrency,
         outputs=function.output_mode,
         decorated=function.decorated,
+        encoding=function.options.message_encoding,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import field
 from datetime import datetime
+from typing import Protocol
 
 from qtrigger.values import value
 
@@ -55,13 +56,24 @@ class Retrial:
     error: ErrorDetail | None = None
 
 
+class InHand(Protocol):
+    """The message of a run, while the host has it in hand."""
+
+    @property
+    def latest(self) -> bytes | None:
+        """The body that the run has left for the next try, None for none."""
+
+    def checkpoint(self, body: bytes) -> None:
+        """Leave another body for the next try, at once; never raises and never waits."""
+
+
 @value(frozen=True, slots=True, kw_only=True)
 class Invocation:
     """One run of one function, or several with one id where a retry policy wants them.
 
     `timeout_s` is the time the function itself may take (`functionTimeout`), None for no limit;
     `retry` is None for a function without a retry policy. `alone` asks that nothing runs beside it
-    in its worker.
+    in its worker. `in_hand` is None where there is no message that a next try could get.
     """
 
     id: str
@@ -71,6 +83,7 @@ class Invocation:
     timeout_s: float | None = None
     retry: Retrial | None = None
     alone: bool = False
+    in_hand: InHand | None = field(default=None, compare=False, repr=False)
 
 
 @value(frozen=True, slots=True, kw_only=True)

@@ -9,20 +9,30 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
+from dataclasses import replace
 from functools import partial
 from typing import Protocol, TypeVar
 
 from qtrigger.background import begin
 from qtrigger.backoff import RenewalPacing
 from qtrigger.clock import Clock
-from qtrigger.errors import LeaseLostError, QueueError, QueueMissing, QueueUnavailable
+from qtrigger.errors import (
+    LeaseLostError,
+    QtriggerError,
+    QueueError,
+    QueueMissing,
+    QueueUnavailable,
+)
 from qtrigger.overdue import Overdue
 from qtrigger.queues.client import REQUEST_TIMEOUT_S, QueueClient, QueueMessage
+from qtrigger.queues.encoding import BASE64, encode
 
 T = TypeVar("T")
 
 # The service's times are whole seconds, and a request takes a while to get there.
 LIFE_SLACK_S = 2.0
+# A text for the next try that could not be written waits no longer than this for another time.
+CHECKPOINT_AGAIN_S = 5.0
 
 
 class LeaseWatcher(Protocol):
@@ -37,6 +47,9 @@ class LeaseWatcher(Protocol):
     def lost(self, message: QueueMessage, reason: str) -> None:
         """The message is no longer ours."""
 
+    def not_kept(self, message: QueueMessage, why: str) -> None:
+        """A text that its run left for the next try was not written, and will not be."""
+
 
 class Lease:
     """The right to one message, from its receipt to its end.
@@ -47,7 +60,14 @@ class Lease:
 
     The service refuses to hide a message beyond its expiry, other than by a receive; so the last
     renewal is for what is left of its life.
+
+    A text for the next try goes with a renewal, which then comes at once; so there is one update at
+    a time, each with the receipt of the one before. `message` has the newest text, written or not.
     """
+
+    # Of the class as long as no run leaves a text: most never do.
+    latest: bytes | None = None
+    _unwritten: str | None = None
 
     def __init__(
         self,
@@ -58,8 +78,10 @@ class Lease:
         received_at: float,
         clock: Clock,
         renewals: Overdue,
+        encoding: str = BASE64,
     ) -> None:
         self.message = message
+        self._encoding = encoding
         self.expires_at = received_at + _whole(lease_s)
         # From the service's own times alone: our clock may be wrong by hours.
         after_lease = message.expires - message.next_visible
@@ -72,6 +94,7 @@ class Lease:
         self._pacing = RenewalPacing(self._lease_s)
         self._renewals = renewals
         self._renewal: asyncio.Task[None] | None = None
+        self._watcher: LeaseWatcher | None = None
         self._over = False
         self.settled = False
         self.loss = asyncio.Event()
@@ -97,8 +120,28 @@ class Lease:
 
     def keep(self, watcher: LeaseWatcher) -> None:
         """Begin to renew, and tell `watcher` how it goes."""
+        self._watcher = watcher
         age_s = self._lease_s - self._left_s
         self._schedule(self._pacing.next(renewed=True) - age_s, watcher)
+
+    def checkpoint(self, body: bytes) -> None:
+        """Leave another body for the next try; see `InHand`."""
+        watcher = self._watcher
+        if watcher is None:
+            raise RuntimeError("a lease that nobody keeps has no run")
+        why = self.lost_because or ("its run has ended" if self._over else "")
+        if not why:
+            try:
+                text = encode(body, self._encoding)
+            except QtriggerError as error:
+                why = str(error)
+        if why:
+            watcher.not_kept(self.message, why)
+            return
+        self.latest, self._unwritten = body, text
+        self.message = replace(self.message, text=text)
+        if self._renewal is None or self._renewal.done():
+            self._renew_now(watcher)
 
     async def delete(self) -> None:
         """Remove the message for good. Raises the `QueueError` family; may be called again."""
@@ -109,10 +152,12 @@ class Lease:
     async def release(self, after_s: float, text: str | None = None) -> None:
         """Let the message be seen again in `after_s` seconds, with another text if one is given.
 
-        Raises the `QueueError` family; may be called again.
+        Else with the one that its run left, if that could not be written yet. Raises the
+        `QueueError` family; may be called again.
         """
         await self._stop_renewing()
         hidden_s = min(after_s, self._life_s)
+        text = self._unwritten if text is None else text
         release = self._queue.update(self.message.id, self._receipt, hidden_s, text)
         receipt = await self._in_time(release, "release the message")
         self._receipt = receipt.pop_receipt
@@ -129,6 +174,10 @@ class Lease:
         due_at = self._clock.monotonic() + max(delay_s, 0.0)
         self._renewals.add(self, due_at, partial(self._begin_renewal, watcher))
 
+    def _renew_now(self, watcher: LeaseWatcher) -> None:
+        self._renewals.remove(self)
+        self._begin_renewal(watcher)
+
     def _begin_renewal(self, watcher: LeaseWatcher) -> None:
         self._renewal = begin(self._renew(watcher), name=f"renew {self.message.id}")
 
@@ -137,23 +186,41 @@ class Lease:
         hidden_s = min(self._lease_s, self._life_s)
         if not hidden_s:
             return  # it is about to expire; an update would only show it
+        text = self._unwritten
         try:
-            renewal = self._queue.update(self.message.id, self._receipt, hidden_s)
+            renewal = self._queue.update(self.message.id, self._receipt, hidden_s, text)
             receipt = await self._in_time(renewal, "renew the lease")
         except (LeaseLostError, QueueMissing) as error:
             self.lost_because = str(error)
             self.loss.set()
             watcher.lost(self.message, self.lost_because)
+            if text is not None:
+                watcher.not_kept(self.message, self.lost_because)
             return
         except QueueError as error:
             # Whatever went wrong, a later try may still come in time.
-            self._schedule(self._pacing.next(renewed=False, left_s=self._left_s), watcher)
+            pause_s = self._pacing.next(renewed=False, left_s=self._left_s)
+            if text is not None:
+                pause_s = min(pause_s, CHECKPOINT_AGAIN_S)
+                self._after_refusal(text, error, watcher)
+            self._schedule(pause_s, watcher)
             watcher.not_renewed(self.message, error)
             return
         self._receipt = receipt.pop_receipt
         self.expires_at = asked_at + hidden_s
-        self._schedule(self._pacing.next(renewed=True), watcher)
+        if text is not None and self._unwritten is text:
+            self._unwritten = None
+        if self._unwritten is None or self._over:
+            self._schedule(self._pacing.next(renewed=True), watcher)
+        else:
+            self._renew_now(watcher)
         watcher.renewed(self.message, hidden_s)
+
+    def _after_refusal(self, text: str, error: QueueError, watcher: LeaseWatcher) -> None:
+        """A text that is refused must not cost the lease: it is not tried again."""
+        if not isinstance(error, QueueUnavailable) and self._unwritten is text:
+            self._unwritten = None
+            watcher.not_kept(self.message, str(error))
 
     async def _in_time(self, request: Awaitable[T], words: str) -> T:
         """Await a request; one that hangs must leave time for another before the lease ends."""

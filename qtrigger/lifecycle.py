@@ -113,6 +113,7 @@ class MessageLifecycle:
             received_at=received_at,
             clock=self._clock,
             renewals=self._renewals,
+            encoding=self._function.options.message_encoding,
         )
 
     def together(self, leases: Sequence[Lease]) -> None:
@@ -162,6 +163,7 @@ class MessageLifecycle:
             max_dequeue_count=policy.max_dequeue_count,
             timeout_s=self._function_timeout_s,
             alone=seen.suspect,
+            in_hand=lease,
         )
         waited_s = max((self._clock.utcnow() - message.inserted).total_seconds(), 0.0)
         if self._turns is None:

@@ -91,6 +91,8 @@ class OutputWriter:
         self, binding: str, index: int, item: OutputItem, data: Mapping[str, object]
     ) -> Planned:
         output = self._bindings[binding]
+        if output.delay_s is not None or output.ttl_s is not None:
+            item = _with_times(item, output)
         try:
             _check_times(item)
             queue = self._queue(output, data)
@@ -119,6 +121,15 @@ class OutputWriter:
                 return
 
 
+def _with_times(item: OutputItem, output: QueueOutput) -> OutputItem:
+    """The item with what its binding says where it says nothing itself."""
+    return OutputItem(
+        body=item.body,
+        delay_s=output.delay_s if item.delay_s is None else item.delay_s,
+        ttl_s=output.ttl_s if item.ttl_s is None else item.ttl_s,
+    )
+
+
 def _check_times(item: OutputItem) -> None:
     """Refuse a delay or a time to live that the service cannot take, whatever worker gave it."""
     delay_s, ttl_s = item.delay_s, item.ttl_s
@@ -126,6 +137,12 @@ def _check_times(item: OutputItem) -> None:
         raise OutputError(f"its delay is {delay_s} s; from 0 s to 7 days can be had")
     if ttl_s is not None and not (ttl_s == NEVER_EXPIRES_S or 1 <= ttl_s < math.inf):
         raise OutputError(f"its time to live is {ttl_s} s; -1 (for ever) or from 1 s can be had")
+    # The service knows whole seconds only, and cuts the rest.
+    if delay_s is not None and ttl_s is not None and 0 <= int(ttl_s) <= int(delay_s):
+        raise OutputError(
+            f"its delay of {delay_s:g} s is not less than its time to live of {ttl_s:g} s, so it "
+            "would expire before anybody sees it"
+        )
 
 
 async def _put(message: Planned) -> None:

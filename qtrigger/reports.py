@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from qtrigger.errors import AccessDenied, QueueError
 from qtrigger.events import (
+    CheckpointNotKept,
     EventSink,
     Finding,
     InvocationFinished,
@@ -204,6 +205,14 @@ class MessageReports:
                 message_id=message.id,
                 message=str(error),
                 refused=isinstance(error, AccessDenied),
+            )
+        )
+
+    def not_kept(self, message: QueueMessage, why: str) -> None:
+        """A text that a run left for its next try was not written."""
+        self.sink.emit(
+            CheckpointNotKept(
+                function=self.function, queue=self.queue, message_id=message.id, message=why
             )
         )
 

@@ -139,6 +139,8 @@ class Retrying:
                 return replace(ended, outcome=Interrupted())
             if lost.is_set():
                 return ended
+            if invocation.in_hand is not None and invocation.in_hand.latest is not None:
+                invocation = _continued(invocation, invocation.in_hand.latest)
             last = error_of(failure)
             if isinstance(failure, WorkerLost):
                 invocation = replace(invocation, alone=True)
@@ -190,6 +192,12 @@ class Retrying:
         finally:
             for each in ends:
                 each.cancel()
+
+
+def _continued(invocation: Invocation, body: bytes) -> Invocation:
+    """The next run gets what the one before left for it."""
+    (message,) = invocation.messages
+    return replace(invocation, messages=(replace(message, body=body),))
 
 
 async def with_outputs_written(

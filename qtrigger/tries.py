@@ -10,22 +10,25 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from dataclasses import dataclass, replace
 
-from qtrigger.invocation import Failed, Interrupted, Outcome, TimedOut, WorkerLost
+from qtrigger.invocation import Failed, Interrupted, Outcome, Postponed, TimedOut, WorkerLost
 
 REMEMBERED_MESSAGES = 10_000
 # Beside the spared ones, no more of a message's tries are excused, so that it has an end whatever
 # happens around it.
 EXCUSED_TRIES = 10
+# A function that asks for its message later means to get it; so these have a limit of their own,
+# beyond which nobody waits for what does not come.
+POSTPONED_TRIES = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
     """The tries of one message that ended here; `invocation_id` is the last one's, "" of none.
 
-    `excused` of them ended by no fault of its function's, among them the `spared`, which an open
-    circuit breaker made up for: those are without limit. They were spared in so many `outages`, the
-    last of which has the number `last_outage`. `unfailed` did not fail, whatever the limit makes of
-    them. A `suspect` ran in a worker that ended,
+    `excused` of them ended by no fault of its function's. Among them are those `postponed` at its
+    wish and the `spared`, which an open circuit breaker made up for: those are without limit. They
+    were spared in so many `outages`, the last of which has the number `last_outage`. `unfailed` did
+    not fail, whatever the limit makes of them. A `suspect` ran in a worker that ended,
     alone or beside others, so that it is what ended it, or may be.
     """
 
@@ -37,6 +40,7 @@ class Seen:
     spared: int = 0
     outages: int = 0
     last_outage: int = 0
+    postponed: int = 0
 
 
 NOT_SEEN = Seen()
@@ -56,14 +60,16 @@ class TriesSeen:
     def add(self, message_id: str, invocation_id: str, outcome: Outcome) -> None:
         """A try ended here, and the message will come back."""
         before = self.of(message_id)
-        excused = min(before.excused - before.spared + _is_excused(outcome), EXCUSED_TRIES)
+        postponed = min(before.postponed + isinstance(outcome, Postponed), POSTPONED_TRIES)
+        ours = before.excused - before.postponed - before.spared + _is_excused(outcome)
         self._seen[message_id] = replace(
             before,
             results=before.results + 1,
             invocation_id=invocation_id,
-            excused=excused + before.spared,
+            excused=min(ours, EXCUSED_TRIES) + postponed + before.spared,
             suspect=isinstance(outcome, WorkerLost),
             unfailed=before.unfailed + (not _has_failed(outcome)),
+            postponed=postponed,
         )
         self._touched(message_id)
 

@@ -22,6 +22,7 @@ from qtrigger.invocation import (
 )
 from qtrigger.outputs import Planned
 from qtrigger.project.model import FunctionDefinition
+from qtrigger.queues.client import NEVER_EXPIRES_S
 from qtrigger.reports import disposition_name
 from qtrigger.settlement import (
     Abandon,
@@ -149,7 +150,9 @@ def _when(function: FunctionDefinition, after_s: float) -> str:
 def _times(planned: Planned) -> str:
     item = planned.item
     delay = f", hidden for {item.delay_s:g} s" if item.delay_s else ""
-    return delay + (f", for {item.ttl_s:g} s" if item.ttl_s is not None else "")
+    if item.ttl_s is None:
+        return delay
+    return delay + (", for ever" if item.ttl_s == NEVER_EXPIRES_S else f", for {item.ttl_s:g} s")
 
 
 def _indented(body: bytes) -> list[str]:

@@ -24,6 +24,7 @@ from qtrigger.events.host import (
     WorkerStarted,
 )
 from qtrigger.events.messages import (
+    CheckpointNotKept,
     InvocationFinished,
     InvocationStarted,
     LeaseEnded,
@@ -50,6 +51,7 @@ from qtrigger.events.queues import (
 __all__ = [
     "BreakerClosed",
     "BreakerOpened",
+    "CheckpointNotKept",
     "Event",
     "EventSink",
     "Finding",
@@ -107,6 +109,7 @@ Event = (
     | MessageHandedBack
     | LeaseRenewed
     | RenewalFailed
+    | CheckpointNotKept
     | LeaseEnded
     | SettlementFailed
     | WorkerStarted

@@ -130,6 +130,16 @@ class RenewalFailed:
 
 
 @value(frozen=True, slots=True, kw_only=True)
+class CheckpointNotKept:
+    """A text that a run left for its next try was not written; that try gets the one before."""
+
+    function: str
+    queue: str
+    message_id: str
+    message: str
+
+
+@value(frozen=True, slots=True, kw_only=True)
 class LeaseEnded:
     """The message is no longer ours although it was not settled."""
 

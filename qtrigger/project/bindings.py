@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from qtrigger.project import connections, expressions, problems, queue_names
+from qtrigger.project import connections, expressions, output_times, problems, queue_names
 from qtrigger.project.binding_types import KNOWN, RUN_HERE, is_trigger
 from qtrigger.project.connections import Connection, ConnectionUnusable
 from qtrigger.project.expansion import ExpansionError, expand
@@ -56,7 +56,7 @@ def read(tree: Tree, schema: Node, settings: Settings, findings: Findings) -> Bi
     _check_all(tree, findings)
     if findings.failed:
         return None
-    resolver = _Resolver(tree, settings, findings)
+    resolver = _Resolver(tree, schema, settings, findings)
     triggers = [resolver.trigger(path) for path, given in _objects(tree) if is_trigger(given)]
     outputs = [resolver.output(path) for path, given in _objects(tree) if not is_trigger(given)]
     if triggers[0] is None:
@@ -133,8 +133,9 @@ def _check_all(tree: Tree, findings: Findings) -> None:
 class _Resolver:
     """Puts settings into one function's bindings."""
 
-    def __init__(self, tree: Tree, settings: Settings, findings: Findings) -> None:
+    def __init__(self, tree: Tree, schema: Node, settings: Settings, findings: Findings) -> None:
         self._tree = tree
+        self._schema = schema
         self._settings = settings
         self._findings = findings
 
@@ -180,12 +181,15 @@ class _Resolver:
                 error.hint,
             )
         place = self._tree.place((*path, "queueName"))
+        times = output_times.read(self._tree, self._schema, path, self._findings)
         return QueueOutput(
             name=given["name"],
             queue=queue,
             connection=connection,
             account=account,
             account_error=fault,
+            delay_s=times.delay_s,
+            ttl_s=times.ttl_s,
             line=place.line,
             column=place.column,
         )

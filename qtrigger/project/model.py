@@ -103,7 +103,8 @@ class QueueOutput:
     """A `queue` binding with direction out.
 
     `queue` may still hold `{expressions}`; `account` is None when the connection cannot be
-    resolved, which fails the invocation that writes to it and says `account_error`. `line` and
+    resolved, which fails the invocation that writes to it and says `account_error`. `delay_s` and
+    `ttl_s` are those of items that have none of their own, None for the service's. `line` and
     `column` are where the queue's name stands in the function's `source` (0: unknown).
     """
 
@@ -112,6 +113,8 @@ class QueueOutput:
     connection: str
     account: Account | None
     account_error: str = ""
+    delay_s: float | None = None
+    ttl_s: float | None = None
     line: int = 0
     column: int = 0
 

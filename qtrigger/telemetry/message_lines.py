@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping
 
 from qtrigger.events import (
+    CheckpointNotKept,
     InvocationFinished,
     InvocationStarted,
     LeaseEnded,
@@ -179,6 +180,20 @@ def _(event: RenewalFailed) -> Line:
         message_id=event.message_id,
         text=f"not renewed, tried again soon: {sentence(event.message)}{hint}",
         fields={"queue": event.queue, "refused": event.refused},
+    )
+
+
+@line_of.register
+def _(event: CheckpointNotKept) -> Line:
+    return Line(
+        event="checkpoint.not_kept",
+        level=WARNING,
+        tag="LEASE",
+        function=event.function,
+        message_id=event.message_id,
+        text=f"what the run left by context.checkpoint was not kept as far as is known: "
+        f"{sentence(event.message)} The next try, if there is one here, gets the text before it.",
+        fields={"queue": event.queue},
     )
 
 

@@ -47,6 +47,7 @@ def load_request(root: Path, functions: Sequence[FunctionSpec]) -> dict[str, Any
                 "entry": function.entry_point,
                 "bindings": function.bindings,
                 "outputs": function.outputs,
+                "encoding": function.encoding,
                 "decorated": function.decorated,
             }
             for function in functions

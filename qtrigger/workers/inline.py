@@ -29,10 +29,12 @@ from qtrigger.workers import answers
 from qtrigger.workers.python.annotations import SignatureError
 from qtrigger.workers.python.batches import BatchCall
 from qtrigger.workers.python.calls import Call
+from qtrigger.workers.python.checkpoints import Checkpoints
 from qtrigger.workers.python.context import SCOPE, Context, Scope
 from qtrigger.workers.python.failures import Describer
 from qtrigger.workers.python.message import Message, microseconds
 from qtrigger.workers.python.signature import Plan, plan
+from qtrigger.workers.python.wishes import Wishes
 from qtrigger.workers.worker import FunctionSpec, Loaded, LoadFailure
 
 Notice = Callable[[str, str, str], None]
@@ -64,6 +66,7 @@ class InlineWorker:
         self._clock = clock
         self._notice = notice
         self._describer = Describer(str(root or Path.cwd()))
+        self._wishes = Wishes(self._describer)
         self._plans: dict[str, Plan] = {}
         self._open: set[_Running] = set()
         self._stopped = False
@@ -90,9 +93,11 @@ class InlineWorker:
                     directory=str(spec.directory),
                     bindings=spec.bindings,
                     mode=spec.outputs,
+                    encoding=spec.encoding,
                 )
             except (SignatureError, LookupError, NameError, TypeError) as error:
                 failures[spec.name] = LoadFailure(**self._describer.failure(error))
+        self._wishes.watch_loaded()
         return Loaded(failures=failures)
 
     async def invoke(self, invocation: Invocation) -> Ran:
@@ -134,21 +139,30 @@ class InlineWorker:
     def _call(self, plan: Plan, scope: Scope, invocation: Invocation) -> Call:
         storage = threading.local()
         storage.invocation_id = invocation.id
+
+        def keep(_run: int, body: bytes) -> bool:
+            if invocation.in_hand is not None:
+                invocation.in_hand.checkpoint(body)
+            return True
+
         context = Context(
             scope=scope,
             function_directory=plan.directory,
             max_dequeue_count=invocation.max_dequeue_count,
             thread_local_storage=storage,
             retry=answers.retry_part(invocation),
+            checkpoints=None if plan.many else Checkpoints(keep),
+            encoding=plan.encoding,
         )
 
         def notice(kind: str, text: str) -> None:
             self._notice(plan.name, kind, text)
 
-        messages = [_message(each) for each in invocation.messages]
+        most = invocation.max_dequeue_count
+        messages = [_message(each, most) for each in invocation.messages]
         if plan.many:
-            return BatchCall(plan, messages, context, self._describer, notice)
-        return Call(plan, messages[0], context, self._describer, notice)
+            return BatchCall(plan, messages, context, self._describer, notice, self._wishes)
+        return Call(plan, messages[0], context, self._describer, notice, self._wishes)
 
     async def _answer(self, run: _Running, call: Call, invocation: Invocation, began: float) -> Ran:
         timer = None
@@ -169,7 +183,7 @@ class InlineWorker:
         return answers.ran(invocation, call.ends(end), b"".join(blobs), duration_s)
 
 
-def _message(message: TriggerMessage) -> Message:
+def _message(message: TriggerMessage, max_dequeue_count: int) -> Message:
     return Message(
         id=message.id,
         body=message.body,
@@ -178,4 +192,5 @@ def _message(message: TriggerMessage) -> Message:
         expires=microseconds(message.expires),
         next_visible=microseconds(message.next_visible),
         pop_receipt=message.pop_receipt,
+        max_dequeue_count=max_dequeue_count,
     )

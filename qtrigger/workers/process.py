@@ -26,6 +26,8 @@ from qtrigger.workers.underway import Underway
 from qtrigger.workers.usertext import UserText
 from qtrigger.workers.worker import FunctionSpec, Loaded
 
+_SIGNS = ("left", "deaf", "uncancelled", "checkpoint")
+
 
 class PythonWorker:
     """A `Worker`: one child process under the given interpreter, started once.
@@ -255,13 +257,21 @@ class PythonWorker:
                 self._underway.succeed(number, took_us / 1e6)
         elif kind == "log":
             self._text.on_log(header)
-        elif kind == "left":
-            self._underway.left(header["id"], header["left"])
-        elif kind == "deaf":
-            self._underway.deaf(header["id"])
-        elif kind == "uncancelled":
-            self._underway.uncancelled(header["id"])
+        elif kind in _SIGNS:
+            self._on_sign(kind, header, blob)
         elif kind == "loading":
             self._text.on_loading(header["function"], header.get("script", ""))
         elif self._handshake is not None:
             self._handshake.on_frame(header)
+
+    def _on_sign(self, kind: str, header: Header, blob: bytes) -> None:
+        """A run that has not ended says something."""
+        number = header["id"]
+        if kind == "left":
+            self._underway.left(number, header["left"])
+        elif kind == "deaf":
+            self._underway.deaf(number)
+        elif kind == "uncancelled":
+            self._underway.uncancelled(number)
+        else:
+            self._underway.checkpoint(number, blob)

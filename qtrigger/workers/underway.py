@@ -99,6 +99,12 @@ class Underway:
         run = self._open[number]
         self._answer(run, answers.succeeded(run.invocation, took_s))
 
+    def checkpoint(self, number: int, body: bytes) -> None:
+        """A run leaves a body for the next try of its message."""
+        run = self._open.get(number)
+        if run is not None and run.invocation.in_hand is not None:
+            run.invocation.in_hand.checkpoint(body)
+
     def left(self, number: int, left_s: float) -> None:
         """The process says that this run has time left: it had to wait before it began."""
         run = self._open.get(number)

@@ -20,8 +20,9 @@ class FunctionSpec:
     """What a worker must know to load a function and to run it.
 
     `bindings` are the binding objects of function.json. `concurrency` is the most invocations
-    that may run at once in one worker. `outputs` is `azure` or `exact`. A `decorated` function is
-    found by its name among those that its script declares, and not by its entry point.
+    that may run at once in one worker. `outputs` is `azure` or `exact`, `encoding` the
+    `messageEncoding` of its messages. A `decorated` function is found by its name among those that
+    its script declares, and not by its entry point.
     """
 
     name: str
@@ -32,6 +33,7 @@ class FunctionSpec:
     concurrency: int
     outputs: str = "azure"
     decorated: bool = False
+    encoding: str = "base64"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

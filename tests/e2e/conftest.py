@@ -79,6 +79,17 @@ class Service:
             except ResourceNotFoundError:
                 return []
 
+    async def lifetimes(self, queue: str) -> dict[str, float]:
+        """How many seconds after their arrival the visible messages expire, by their bodies."""
+        async with self._client(queue) as client:
+            return {
+                base64.b64decode(str(each.content)).decode(): (
+                    each.expires_on - each.inserted_on
+                ).total_seconds()
+                for each in await client.peek_messages(32)
+                if each.expires_on is not None and each.inserted_on is not None
+            }
+
     async def bodies(self, queue: str) -> list[bytes]:
         """The visible messages' bodies; fails when some are hidden."""
         texts = await self.raw(queue)

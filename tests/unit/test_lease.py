@@ -221,6 +221,9 @@ class Faulty:
     def lost(self, message: QueueMessage, reason: str) -> None:
         raise NotImplementedError
 
+    def not_kept(self, message: QueueMessage, why: str) -> None:
+        raise NotImplementedError
+
 
 async def test_a_defect_in_a_renewal_is_told_when_it_happens() -> None:
     told: list[str] = []

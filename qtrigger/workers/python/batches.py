@@ -16,6 +16,7 @@ from .context import Context
 from .failures import Describer
 from .message import Message
 from .signature import Plan
+from .wishes import Wishes
 
 _TEXTS = (str, bytes, bytearray)
 _MOST_SHOWN = 80
@@ -39,8 +40,9 @@ class BatchCall(Call):
         context: Context | None,
         describer: Describer,
         notice: Notice,
+        wishes: Wishes,
     ) -> None:
-        super().__init__(plan, messages[0], context, describer, notice)
+        super().__init__(plan, messages[0], context, describer, notice, wishes)
         self._messages = messages
         # Of the messages that cannot be read, by their places; the function is not given them.
         self._unread: dict[int, End] = {}

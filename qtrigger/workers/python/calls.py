@@ -17,7 +17,7 @@ from .failures import Describer
 from .message import Message, queue_message, queue_message_class
 from .outputs import Item, OutputError, items_of
 from .signature import RETURN, Plan
-from .wishes import WishRefused, wish_of
+from .wishes import Wishes, WishRefused
 
 Notice = Callable[[str, str], None]
 """Told a kind and a text about something a person should know of this function."""
@@ -37,12 +37,14 @@ class Call:
         context: Context | None,
         describer: Describer,
         notice: Notice,
+        wishes: Wishes,
     ) -> None:
         self._plan = plan
         self._message = message
         self._context = context
         self._describer = describer
         self._notice = notice
+        self._wishes = wishes
         self._outs = {name: Out() for name in plan.outs}
         self.started: float | None = None
 
@@ -88,6 +90,8 @@ class Call:
         return queue_message(message, self._plan.message_class or queue_message_class())
 
     def _finish(self, returned: Any) -> tuple[dict[str, Any], list[bytes]]:
+        if self._wishes.swallowed.noted:
+            self._tell_swallowed(None)
         if returned is not None:
             self._check_returned(returned)
         written = [(name, out.get(), self._plan.outs[name]) for name, out in self._outs.items()]
@@ -131,11 +135,13 @@ class Call:
     def _failed(self, error: BaseException) -> dict[str, Any]:
         refused = ""
         try:
-            wish = wish_of(error)
+            wish = self._wishes.of(error, self._notice)
         except WishRefused as refusal:
             wish, refused = None, str(refusal)
         except BaseException:  # noqa: BLE001 - the user's attributes may raise anything
             wish = None
+        if self._wishes.swallowed.noted:
+            self._tell_swallowed(error, silent=wish is not None)
         if wish is not None:
             return wish
         detail = self._describer.detail(error)
@@ -144,6 +150,15 @@ class Call:
         if not detail["place"]:
             detail["place"] = self._describer.defined_at(self._plan.function)
         return {"end": "failed", **detail}
+
+    def _tell_swallowed(self, ended_by: BaseException | None, *, silent: bool = False) -> None:
+        name = self._wishes.swallowed.end(ended_by)
+        if name and not silent:
+            self._notice(
+                f"swallowed-{name}",
+                f"the function raised {name} and swallowed it, by `except Exception` perhaps, so "
+                "that its run ended otherwise: let it pass, or derive it from BaseException",
+            )
 
 
 def _item_header(item: Item) -> Any:

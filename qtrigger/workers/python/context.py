@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
+from .checkpoints import CheckpointRefused, Checkpoints
+
 
 class Scope(NamedTuple):
     """The run that a line of text belongs to; the invocation is "" while a module is imported."""
@@ -69,7 +71,8 @@ class Context:
     try is its last. `thread_local_storage.invocation_id` is what a function sets in threads of its
     own to have their log lines attributed. `retry` is None without a retry policy; else it has
     `count`, `max` (-1 for ever) and, after a failed try, `error`: `type`, `message`, `traceback`
-    and `place`.
+    and `place`. `run` is the number by which `checkpoints` knows it,
+    which are None for a run on a list of messages.
     """
 
     def __init__(
@@ -80,6 +83,9 @@ class Context:
         max_dequeue_count: int,
         thread_local_storage: threading.local,
         retry: Mapping[str, Any] | None = None,
+        checkpoints: Checkpoints | None = None,
+        run: int = 0,
+        encoding: str = "base64",
     ) -> None:
         self.invocation_id = scope.invocation_id
         self.function_name = scope.function
@@ -88,6 +94,21 @@ class Context:
         self.thread_local_storage = thread_local_storage
         self.trace_context = TraceContext()
         self.retry_context = RetryContext(retry)
+        self._checkpoints = checkpoints
+        self._run = run
+        self._encoding = encoding
+
+    def checkpoint(self, body: str | bytes) -> None:
+        """Leave a body for the next try of this message, in place of the one that it has.
+
+        The host writes it at once, and says so if it cannot be; this does not wait for it. It may
+        be called again and again; the last one counts. Without a next try it has no effect. Raises
+        a ValueError for what is no text or bytes, is too large, or comes after the run's end, and
+        in a run on a list of messages, none of which is meant more than another.
+        """
+        if self._checkpoints is None:
+            raise CheckpointRefused("a function that takes lists of messages has no checkpoint")
+        self._checkpoints.leave(self._run, body, self._encoding)
 
 
 class Out:

@@ -70,7 +70,7 @@ class Describer:
     def _innermost(self, frames: Iterable[tuple[FrameType, int]]) -> str:
         for frame, line in frames:
             name = frame.f_code.co_filename
-            if self._is_users(name):
+            if self.is_users(name):
                 return f"{self._relative(name)}:{line}"
         return ""
 
@@ -79,7 +79,8 @@ class Describer:
         code = code_of(function)
         return f"{self._relative(code.co_filename)}:{code.co_firstlineno}" if code else ""
 
-    def _is_users(self, filename: str) -> bool:
+    def is_users(self, filename: str) -> bool:
+        """Whether a file is of the project's own code, and of no installed package."""
         return filename.startswith(self._root) and "site-packages" not in filename
 
     def _relative(self, filename: str) -> str:

@@ -73,6 +73,7 @@ class Loading:
                 directory=function["directory"],
                 bindings=function["bindings"],
                 mode=function["outputs"],
+                encoding=function["encoding"],
             )
             if made.takes == "message":
                 made = replace(made, message_class=queue_message_class())

@@ -25,7 +25,10 @@ class InputError(Exception):
 
 
 class Message(NamedTuple):
-    """The message as it came over the wire; times are as `microseconds` has them."""
+    """The message as it came over the wire; times are as `microseconds` has them.
+
+    `max_dequeue_count` is how many tries it has here, 0 when nobody knows.
+    """
 
     id: str
     body: bytes
@@ -34,6 +37,7 @@ class Message(NamedTuple):
     expires: int
     next_visible: int
     pop_receipt: str
+    max_dequeue_count: int = 0
 
     @property
     def text(self) -> str:
@@ -74,10 +78,12 @@ class Property:
     of: Callable[[Message], Any]
 
 
-# The host's names for what it knows of a message, and the library's name for one of them.
+# The host's names for what it knows of a message, the library's name for one of them, and the limit
+# of its tries, which is ours.
 _PROPERTIES = {
     "id": Property(str, lambda message: message.id),
     "dequeue_count": Property(int, lambda message: message.dequeue_count),
+    "max_dequeue_count": Property(int, lambda message: message.max_dequeue_count),
     "insertion_time": Property(datetime, lambda message: message.insertion_time),
     "expiration_time": Property(datetime, lambda message: message.expiration_time),
     "next_visible_time": Property(datetime, lambda message: message.time_next_visible),
@@ -103,7 +109,7 @@ def queue_message_class() -> Any:
 
 def queue_message(message: Message, made_by: Callable[..., Any]) -> Any:
     """The object for a parameter that takes the message, of that class."""
-    return made_by(
+    made = made_by(
         id=message.id,
         body=message.body,
         dequeue_count=message.dequeue_count,
@@ -112,3 +118,9 @@ def queue_message(message: Message, made_by: Callable[..., Any]) -> Any:
         time_next_visible=message.time_next_visible,
         pop_receipt=message.pop_receipt,
     )
+    # The library's class knows no such thing; one that takes no other attributes goes without.
+    try:  # noqa: SIM105 - for every message
+        made.max_dequeue_count = message.max_dequeue_count
+    except AttributeError:
+        pass
+    return made

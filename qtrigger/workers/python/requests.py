@@ -12,11 +12,13 @@ from typing import Any
 
 from .batches import BatchCall
 from .calls import Call
+from .checkpoints import Checkpoints, Keep
 from .context import Context, Scope
 from .failures import Describer
 from .message import Message
 from .signature import Plan
 from .wire import Frame
+from .wishes import Wishes
 
 
 class Run:
@@ -36,7 +38,8 @@ class Run:
 class Requests:
     """Reads them. `warn` is told of a run's surprises: its scope, a kind, a text.
 
-    `refuse` answers a request that cannot be run, by its number, with an end for each message.
+    `refuse` answers a request that cannot be run, by its number, with an end for each message;
+    `keep` takes what a run leaves for its next try.
     """
 
     def __init__(
@@ -47,12 +50,16 @@ class Requests:
         storage: threading.local,
         warn: Callable[[Scope, str, str], None],
         refuse: Callable[[int, list[dict[str, Any]]], None],
+        keep: Keep,
     ) -> None:
         self._plans = plans
         self._describer = describer
         self._storage = storage
         self._warn = warn
         self._refuse = refuse
+        self._checkpoints = Checkpoints(keep)
+        self._wishes = Wishes(describer)
+        self._wishes.watch_loaded()
 
     def runs(self, frames: Sequence[Frame]) -> list[Run]:
         """The runs that these frames ask for, in order. A frame's blob is its messages' bodies."""
@@ -79,14 +86,24 @@ class Requests:
         if plan.many:
             return self._batch(plan, request, body)
         message_id, dequeue_count, inserted, expires, visible, receipt, _size = messages[0]
-        message = Message(message_id, body, dequeue_count, inserted, expires, visible, receipt)
+        message = Message(
+            message_id,
+            body,
+            dequeue_count,
+            inserted,
+            expires,
+            visible,
+            receipt,
+            max_dequeue_count=request["max"],
+        )
         scope = Scope(plan.name, request["invocation"], message_id)
         context = self._context(scope, plan, request) if plan.has_context else None
 
         def notice(kind: str, text: str) -> None:
             self._warn(scope, kind, text)
 
-        return Run(number, plan, scope, Call(plan, message, context, self._describer, notice))
+        call = Call(plan, message, context, self._describer, notice, self._wishes)
+        return Run(number, plan, scope, call)
 
     def _batch(self, plan: Plan, request: Mapping[str, Any], bodies: bytes) -> Run:
         """A run on a list of messages; its lines belong to one of them only if it is the only one.
@@ -95,8 +112,12 @@ class Requests:
         """
         messages: list[Message] = []
         start = 0
-        for message_id, *known, size in request["messages"]:
-            messages.append(Message(message_id, bodies[start : start + size], *known))
+        most = request["max"]
+        for message_id, count, inserted, expires, visible, receipt, size in request["messages"]:
+            body = bodies[start : start + size]
+            messages.append(
+                Message(message_id, body, count, inserted, expires, visible, receipt, most)
+            )
             start += size
         only = messages[0].id if len(messages) == 1 else ""
         scope = Scope(plan.name, request["invocation"], only)
@@ -105,7 +126,7 @@ class Requests:
         def notice(kind: str, text: str) -> None:
             self._warn(scope, kind, text)
 
-        call = BatchCall(plan, messages, context, self._describer, notice)
+        call = BatchCall(plan, messages, context, self._describer, notice, self._wishes)
         return Run(request["id"], plan, scope, call)
 
     def _context(self, scope: Scope, plan: Plan, request: Mapping[str, Any]) -> Context:
@@ -115,4 +136,7 @@ class Requests:
             max_dequeue_count=request["max"],
             thread_local_storage=self._storage,
             retry=request["retry"],
+            checkpoints=None if plan.many else self._checkpoints,
+            run=request["id"],
+            encoding=plan.encoding,
         )

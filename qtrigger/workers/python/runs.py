@@ -28,6 +28,8 @@ from .signature import Plan
 from .wire import Frame, WireError
 
 LOGGER = "qtrigger.worker"
+# How long a run that leaves a checkpoint may wait for the socket: it takes milliseconds.
+HAND_OVER_S = 1.0
 
 
 class Runs:
@@ -50,6 +52,7 @@ class Runs:
             storage=storage,
             warn=self._warn_once,
             refuse=self._refuse,
+            keep=self._keep,
         )
         self._describer = describer
         self._channel = channel
@@ -127,6 +130,15 @@ class Runs:
 
     def _refuse(self, number: int, ends: list[dict[str, Any]]) -> None:
         self._channel.send({"t": "result", "id": number, "ends": ends})
+
+    def _keep(self, number: int, body: bytes) -> bool:
+        """In any thread."""
+        if number not in self._open:
+            return False
+        self._channel.send({"t": "checkpoint", "id": number}, body)
+        # What the socket has not taken ends with this process, and that may be its next step.
+        self._channel.drain(HAND_OVER_S)
+        return True
 
     def _warn_once(self, scope: Scope, kind: str, text: str) -> None:
         if (scope.function, kind) not in self._told:

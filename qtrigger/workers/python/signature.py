@@ -29,8 +29,9 @@ class Plan:
     `json`, which `read` makes from the body; `properties` are the parameters named after what is
     known of the message, and `message_class` makes what `message` takes, None where nobody has
     imported it yet. `outs` maps output parameters to their converter; `returns` says whether
-    there is a `$return` binding; `mode` is `azure` or `exact`. With `many` the message's parameter
-    and the properties get lists, of which all this says how an element is made.
+    there is a `$return` binding; `mode` is `azure` or `exact`, `encoding` the `messageEncoding` of
+    the function's messages. With `many` the message's parameter and the properties get lists, of
+    which all this says how an element is made.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Plan:
     properties: Mapping[str, Property] = field(default_factory=dict)
     message_class: Callable[..., Any] | None = None
     many: bool = False
+    encoding: str = "base64"
 
 
 def plan(
@@ -56,6 +58,7 @@ def plan(
     directory: str,
     bindings: Sequence[Mapping[str, Any]],
     mode: str,
+    encoding: str = "base64",
 ) -> Plan:
     """Check everything and say how to call it. Raises SignatureError, or NameError for an
     annotation that cannot be resolved.
@@ -88,6 +91,7 @@ def plan(
         outs={key: converter(key, hints, exact) for key in outs},
         returns=RETURN in by_name,
         mode=mode,
+        encoding=encoding,
         is_async=inspect.iscoroutinefunction(function),
         many=many,
     )

@@ -465,3 +465,18 @@ async def test_an_app_without_functions_leaves_the_folders_to_run(tmp_path: Path
 
     (told,) = project.problems
     assert told.message == "function_app.py declares no functions; those of the folders are loaded"
+
+
+async def test_an_output_may_say_when_its_messages_show_up_and_expire(tmp_path: Path) -> None:
+    output = (
+        '@app.queue_output(arg_name="$return", queue_name="done", connection="Store", '
+        'visibility_timeout="00:00:30", time_to_live="-1")\n'
+    )
+    write(tmp_path, HEAD + TRIGGER + output + "def main(msg: str) -> str:\n    return msg\n")
+
+    async with pool_of(tmp_path) as (pool, project, _):
+        (function,) = project.functions
+        (found,) = function.outputs
+        assert returned(await pool.invoke(invocation("main", "x"))) == [b"x"]
+
+    assert (found.delay_s, found.ttl_s) == (30.0, -1.0)

@@ -8,6 +8,7 @@ import re
 import signal
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,34 @@ def is_alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+class Hand:
+    """A message in hand; the last body that a run left for the next try."""
+
+    latest: bytes | None = None
+
+    def checkpoint(self, body: bytes) -> None:
+        self.latest = body
+
+
+async def test_what_a_run_left_just_before_its_process_ended_is_not_lost(
+    workshop: Workshop,
+) -> None:
+    code = """
+        import os
+        def main(msg: str, context):
+            for number in range(100):
+                context.checkpoint(f"{number}" + "x" * 40000)
+            os._exit(3)
+    """
+    worker = await started(workshop, ("crash", code))
+    hand = Hand()
+
+    ran = await worker.invoke(replace(invocation("crash"), in_hand=hand))
+
+    assert outcome(ran) == WorkerLost(how="exit code 3", alone=True)
+    assert (hand.latest or b"")[:3] == b"99x"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 
 from qtrigger.events import UserLog
-from tests.integration.workers.support import RETURN, TRIGGER, Workshop, invocation, write_function
+from tests.integration.workers.support import (
+    RETURN,
+    TRIGGER,
+    Workshop,
+    failure,
+    invocation,
+    write_function,
+    written,
+)
 
 
 async def lines_of(
@@ -302,6 +310,46 @@ async def test_a_surprise_is_told_once_for_a_function(workshop: Workshop) -> Non
     (warning,) = workshop.probe.of(UserLog)
     assert "split into 2 messages" in warning.message
     assert warning.function == "talks"
+
+
+async def test_an_exception_that_asks_for_something_and_is_swallowed_is_told_once(
+    workshop: Workshop,
+) -> None:
+    (workshop.root / "shop.py").write_text("class Later(Exception):\n    delay = 5\n")
+    code = """
+        from shop import Later
+        def main(msg: str) -> None:
+            try:
+                raise Later
+            except Exception:
+                pass
+    """
+    worker = workshop.make()
+    await worker.start([write_function(workshop.root, "swallows", code)])
+
+    for _ in range(3):
+        assert written(await worker.invoke(invocation("swallows"))) == {}
+
+    (warning,) = workshop.probe.of(UserLog)
+    assert (warning.function, warning.level) == ("swallows", logging.WARNING)
+    assert "raised Later and swallowed it" in warning.message
+
+
+async def test_a_class_of_a_package_in_the_projects_folder_ends_its_run_as_a_failure(
+    workshop: Workshop,
+) -> None:
+    packages = workshop.root / ".python_packages" / "lib" / "site-packages"
+    packages.mkdir(parents=True)
+    (packages / "carrots.py").write_text("class Reject(Exception):\n    pass\n")
+    code = """
+        from carrots import Reject
+        def main(msg: str) -> None:
+            raise Reject("requeue")
+    """
+    worker = workshop.make()
+    await worker.start([write_function(workshop.root, "requeues", code)])
+
+    assert failure(await worker.invoke(invocation("requeues"))).error.type == "Reject"
 
 
 async def test_a_function_that_blocks_the_loop_is_named_with_the_line(

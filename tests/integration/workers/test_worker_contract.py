@@ -91,11 +91,40 @@ async def test_a_function_sees_the_messages_properties_and_its_context(worker: W
         "invocation_id": asked.id,
         "function_name": "properties",
         "function_directory": str(CONTRACT / "functions" / "properties"),
-        "max_dequeue_count": 5,
+        "max_dequeue_count": [5, 5],
         "trace": ["", "", {}, "", "", {}],
         "retry": [0, 0, None, None],
         "thread_invocation_id": asked.id,
     }
+
+
+class Hand:
+    """A message in hand that remembers what its runs left."""
+
+    def __init__(self) -> None:
+        self.left: list[bytes] = []
+
+    @property
+    def latest(self) -> bytes | None:
+        return self.left[-1] if self.left else None
+
+    def checkpoint(self, body: bytes) -> None:
+        self.left.append(body)
+
+
+async def test_what_a_run_leaves_for_its_next_try_is_here_before_its_end(worker: Worker) -> None:
+    hand = Hand()
+
+    refused = returned(await worker.invoke(replace(invocation("checkpoints"), in_hand=hand)))
+
+    assert hand.left == [b"one", b"\x00two"]
+    assert [b"not int" in refused[0], b"49,153 bytes" in refused[1], b"UTF-8" in refused[2]] == (
+        [True] * 3
+    )
+
+
+async def test_a_checkpoint_where_no_next_try_can_be_has_no_effect(worker: Worker) -> None:
+    assert len(returned(await worker.invoke(invocation("checkpoints")))) == 3
 
 
 async def test_a_json_body_becomes_what_the_annotation_says(worker: Worker) -> None:
@@ -107,7 +136,7 @@ async def test_a_json_body_becomes_what_the_annotation_says(worker: Worker) -> N
     assert json.loads(body) == {
         "order": {"number": 7, "items": [{"name": "pen", "price": 2.0, "note": None}]},
         "id": asked.messages[0].id,
-        "dequeue_count": 2,
+        "dequeue_count": [2, 5],
         "insertion_time": "2026-12-01T10:00:00.123456+00:00",
         "body": text,
     }

@@ -15,6 +15,7 @@ from qtrigger.workers.python.context import Context, Scope
 from qtrigger.workers.python.failures import Describer
 from qtrigger.workers.python.message import Message
 from qtrigger.workers.python.signature import plan
+from qtrigger.workers.python.wishes import Wishes
 
 TRIGGER = {"name": "msg", "type": "queueTrigger", "direction": "in"}
 OUT = {"name": "out", "type": "queue", "direction": "out"}
@@ -49,7 +50,9 @@ def run(function: Callable[..., Any], *bindings: dict[str, str], mode: str = "az
         thread_local_storage=threading.local(),
     )
     told: list[str] = []
-    call = Call(made, MESSAGE, context, Describer("/"), lambda kind, _text: told.append(kind))
+    describer = Describer("/")
+    wishes = Wishes(describer)
+    call = Call(made, MESSAGE, context, describer, lambda kind, _text: told.append(kind), wishes)
     end, blobs = call.plain()
     left = iter(blobs)
     written = {o["binding"]: [next(left) for _ in o["items"]] for o in end.get("outputs", ())}

@@ -149,8 +149,8 @@ def test_parameters_that_no_binding_names_are_refused_even_with_a_default() -> N
     assert text == (
         "f: the function has parameters that no binding in function.json names: "
         "'args', 'limit', 'more'. Without a binding there can be context and what is known of the "
-        "message: id, dequeue_count, insertion_time, expiration_time, next_visible_time, "
-        "time_next_visible, pop_receipt, queue_trigger"
+        "message: id, dequeue_count, max_dequeue_count, insertion_time, expiration_time, "
+        "next_visible_time, time_next_visible, pop_receipt, queue_trigger"
     )
 
 

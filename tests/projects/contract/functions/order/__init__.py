@@ -17,13 +17,15 @@ class Order:
     items: List[Item] = dataclasses.field(default_factory=list)
 
 
-async def main(msg: Order, dequeueCount: int, id, insertion_time: datetime, queue_trigger: str) -> str:
+async def main(
+    msg: Order, dequeueCount: int, maxDequeueCount: int, id, insertion_time: datetime, queue_trigger: str
+) -> str:
     assert isinstance(msg, Order) and all(isinstance(item, Item) for item in msg.items)
     return json.dumps(
         {
             "order": dataclasses.asdict(msg),
             "id": id,
-            "dequeue_count": dequeueCount,
+            "dequeue_count": [dequeueCount, maxDequeueCount],
             "insertion_time": insertion_time.isoformat(),
             "body": queue_trigger,
         }

@@ -14,7 +14,7 @@ def main(msg, context) -> bytes:
             "invocation_id": context.invocation_id,
             "function_name": context.function_name,
             "function_directory": context.function_directory,
-            "max_dequeue_count": context.max_dequeue_count,
+            "max_dequeue_count": [context.max_dequeue_count, msg.max_dequeue_count],
             "trace": [
                 context.trace_context.trace_parent,
                 context.trace_context.trace_state,
