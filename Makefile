@@ -13,8 +13,9 @@ SIZE ?= 1024
 RELOADS ?= 0
 ROUNDS ?= 3
 ONLY ?=
+FUNCTIONS ?= 1 10 200
 
-.PHONY: help setup demo test unit chaos soak bench check fmt lint types imports clean
+.PHONY: help setup demo test unit chaos soak bench startup idle check fmt lint types imports clean
 
 help:  ## Show what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -51,6 +52,7 @@ chaos: $(STAMP)  ## Kill and starve hosts, then account for every message (MINUT
 soak: $(STAMP)  ## Let a host work for long, then look at its memory (MESSAGES=1000000 RELOADS=0)
 	@$(BIN)/python -m tests.soak.soak --messages $(MESSAGES) --size $(SIZE) --reloads $(RELOADS)
 
+# ONLY takes names of benchmarks/consumers.py, such as qtrigger,sdk-async,celery.
 # What qtrigger is measured beside has an environment of its own, which nobody else needs.
 $(BENCH)/.ready: pyproject.toml benchmarks/requirements.txt
 	@echo "setting up: installing what is measured into $(BENCH) (about a minute, once)"
@@ -63,6 +65,12 @@ $(BENCH)/.ready: pyproject.toml benchmarks/requirements.txt
 
 bench: $(BENCH)/.ready  ## Measure beside the SDK and others, into docs/performance.md (ROUNDS=3 ONLY=)
 	@$(BENCH)/bin/python -m benchmarks.suite --rounds $(ROUNDS) --only "$(ONLY)"
+
+startup: $(BENCH)/.ready  ## Measure commands, and a host until its first message
+	@$(BENCH)/bin/python -m benchmarks.startup
+
+idle: $(BENCH)/.ready  ## Measure hosts that have nothing to do, for four minutes (FUNCTIONS="1 10 200")
+	@$(BENCH)/bin/python -m benchmarks.idle --functions $(FUNCTIONS)
 
 fmt: $(STAMP)  ## Format the code
 	@$(BIN)/ruff format .

@@ -14,6 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from benchmarks import small_host
+from benchmarks.processes import below
+from benchmarks.report import table
+from benchmarks.service import serving
 
 # The waits between polls double from 0.1 s up to the longest, 2 s and 60 s.
 SETTLED_AFTER_S = {"Development": 15.0, "Production": 150.0}
@@ -21,23 +24,19 @@ SETTLED_AFTER_S = {"Development": 15.0, "Production": 150.0}
 
 def idle(functions: int, environment: str, *, seconds: float) -> list[str]:
     """Measure one host, with a server of its own; returns a row of the table."""
-    with small_host.server() as server, tempfile.TemporaryDirectory() as folder:
+    with serving() as service, tempfile.TemporaryDirectory() as folder:
         for queue in small_host.write_project(Path(folder), functions):
-            server.fill(queue, 0)
-        process = small_host.start_host(Path(folder), server.connection, environment=environment)
-        try:
-            small_host.wait_until(lambda: server.counts().get("get", 0) >= functions, "all polled")
+            service.create(queue)
+        with small_host.host(Path(folder), service, environment=environment) as process:
+            small_host.wait_until(lambda: service.stats().gets >= functions, "all polled")
             time.sleep(SETTLED_AFTER_S[environment])
-            (worker,) = small_host.children(process.pid)
-            pids = (process.pid, worker)
-            asked, began = server.requests(), time.monotonic()
+            pids = (process.pid, *below([process.pid]))
+            asked, began = service.stats().requests, time.monotonic()
             before = [small_host.usage(pid) for pid in pids]
             time.sleep(seconds)
             took = time.monotonic() - began
             after = [small_host.usage(pid) for pid in pids]
-            asked = server.requests() - asked
-        finally:
-            small_host.end(process)
+            asked = service.stats().requests - asked
     percent = [
         (now.cpu_s - then.cpu_s) / took * 100 for now, then in zip(after, before, strict=True)
     ]
@@ -47,8 +46,8 @@ def idle(functions: int, environment: str, *, seconds: float) -> list[str]:
         f"{percent[0]:.2f} %",
         f"{percent[1]:.2f} %",
         f"{asked / took * 3600:,.0f}",
-        f"{after[0].rss_mib:.1f} MiB",
-        f"{after[1].rss_mib:.1f} MiB",
+        f"{after[0].rss_mb:.1f} MB",
+        f"{after[1].rss_mb:.1f} MB",
     ]
 
 
@@ -72,7 +71,7 @@ def main() -> None:
         "worker memory",
     ]
     print(f"Over {chosen.seconds:g} s, in percent of one core.\n")
-    print(small_host.table(head, rows))
+    print(table(head, rows))
 
 
 if __name__ == "__main__":

@@ -28,14 +28,22 @@ def line(name: str, result: Result) -> str:
     return "; ".join([text, *(fault.upper() for fault in result.faults)])
 
 
+def count(text: str) -> int:
+    """A number of the command line, from 1 on."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
+    return number
+
+
 def main() -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("consumer", choices=list(ALL))
-    parser.add_argument("--messages", type=int, help="default: enough for about five seconds")
+    parser.add_argument("--messages", type=count, help="default: enough for about five seconds")
     parser.add_argument("--latency", type=float, default=0.0, metavar="MS", help="of each request")
     parser.add_argument("--batch-size", type=int, metavar="N", help="batchSize of host.json")
-    parser.add_argument("--runs", type=int, default=1, metavar="N", help="one after another")
+    parser.add_argument("--runs", type=count, default=1, metavar="N", help="one after another")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     consumer = ALL[options.consumer]

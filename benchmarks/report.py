@@ -56,7 +56,7 @@ def markdown(found: Measured) -> str:
     """The measured part of the page."""
     when = time.strftime("%-d %B %Y", time.gmtime())
     parts = [
-        f"Measured on {when} by `{found.command}`; medians of {found.rounds} rounds.",
+        f"Measured on {when} by `{found.command}`; {_rounds(found.rounds)}.",
         f"{machine.described()}.",
         f"{machine.versions()}.",
         _speed(found.work_ms),
@@ -101,6 +101,10 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A Markdown table, numbers to the right."""
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _rounds(rounds: int) -> str:
+    return "one run of each" if rounds == 1 else f"medians of {rounds} rounds"
 
 
 def _speed(work_ms: Sequence[float]) -> str:
@@ -163,6 +167,7 @@ def _latencies(latencies: Sequence[Runs]) -> str:
     shown = [
         ("qtrigger", None, "qtrigger"),
         ("qtrigger", BATCH, f"qtrigger, batchSize {BATCH}"),
+        ("two-hosts", None, "two hosts"),
         ("sdk-async", None, "SDK, asyncio"),
     ]
     rows = []

@@ -1,28 +1,25 @@
-"""One host on a project made for measuring, beside a queue server of its own.
+"""One host on a project made for measuring, as it starts and while it has nothing to do.
 
-Owns the project's files, the two processes and their end, and reading what Linux says of a
-process. Every process that is started here is ended here, by its number.
+Owns the project's files, the host's process, and CPU times finer than `processes` needs them.
 """
-
-# ruff: noqa: S603 - our own commands
 
 from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parents[1]
-KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+from benchmarks.processes import memory_mb, running
+from benchmarks.service import ROOT, Service
+
 LIMIT_S = 30.0
+LOOK_S = 0.002
 
 # What a run notes is when it began, on the clock that all processes share.
 SCRIPT = """
@@ -32,57 +29,6 @@ def main(msg: str) -> None:
     with open(os.environ["NOTES"], "a") as notes:
         notes.write(f"{time.monotonic()}\\n")
 """
-
-
-class Server:
-    """The measuring queue server, once it answers."""
-
-    def __init__(self, port: int) -> None:
-        self.connection = (
-            f"DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;AccountKey={KEY};"
-            f"QueueEndpoint=http://127.0.0.1:{port}/devstoreaccount1;"
-        )
-        self._control = f"http://127.0.0.1:{port}/_ctl"
-
-    def fill(self, queue: str, messages: int) -> None:
-        """Put so many messages on a queue, which is made when there is none."""
-        self._ask(f"fill?queue={queue}&n={messages}&text=aGVsbG8%3D")
-
-    def counts(self) -> dict[str, int]:
-        """What was asked of it until now, by verb."""
-        counts: dict[str, int] = json.loads(self._ask("stats"))
-        return counts
-
-    def requests(self) -> int:
-        """How many requests it has answered for clients."""
-        counts = self.counts()
-        verbs = ("create", "get", "peek", "put", "update", "delete", "properties", "other")
-        return sum(counts.get(verb, 0) for verb in verbs)
-
-    def _ask(self, verb: str) -> bytes:
-        with urllib.request.urlopen(f"{self._control}/{verb}", timeout=5) as answer:  # noqa: S310
-            body: bytes = answer.read()
-            return body
-
-
-@contextmanager
-def server() -> Iterator[Server]:
-    """Run the queue server on a free port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-    command = [sys.executable, "-O", "-m", "benchmarks.server", "--port", str(port)]
-    process = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.DEVNULL)
-    try:
-        wait_until(lambda: _answers(port), "the queue server answers")
-        yield Server(port)
-    finally:
-        end(process)
-
-
-def _answers(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def write_project(root: Path, functions: int) -> list[str]:
@@ -107,32 +53,25 @@ def write_project(root: Path, functions: int) -> list[str]:
 def environ_of(**more: str) -> dict[str, str]:
     """The environment of a command to measure: this repository's code, byte code kept."""
     kept = {name: text for name, text in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return {**kept, "PYTHONPATH": str(REPOSITORY), **more}
+    return {**kept, "PYTHONPATH": str(ROOT), **more}
 
 
-def start_host(
-    root: Path, connection: str, *, environment: str = "Development"
-) -> subprocess.Popen[bytes]:
-    """Start `qtrigger start` there; its runs note their times in `notes.txt`."""
+@contextmanager
+def host(
+    root: Path, service: Service, *, environment: str = "Development"
+) -> Iterator[subprocess.Popen[bytes]]:
+    """`qtrigger start` there, for the block; its runs note their times in `notes.txt`."""
     environ = environ_of(
-        AzureWebJobsStorage=connection,
+        AzureWebJobsStorage=service.connection_string(),
         AZURE_FUNCTIONS_ENVIRONMENT=environment,
         NOTES=str(root / "notes.txt"),
     )
     command = [sys.executable, "-m", "qtrigger", "start", str(root)]
-    return subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-
-
-def end(process: subprocess.Popen[bytes]) -> None:
-    """End a process of ours for certain."""
-    process.terminate()
-    try:
-        process.wait(10)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait(10)
-    if process.stdout is not None:
-        process.stdout.close()
+    with (
+        Path(os.devnull).open("wb") as nowhere,
+        running(command, environ, nowhere, root, told=True) as process,
+    ):
+        yield process
 
 
 def wait_until(true: Callable[[], bool], what: str) -> None:
@@ -141,15 +80,15 @@ def wait_until(true: Callable[[], bool], what: str) -> None:
     while not true():
         if time.monotonic() > deadline:
             raise TimeoutError(f"not within {LIMIT_S:g} s: {what}")
-        time.sleep(0.002)
+        time.sleep(LOOK_S)
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """CPU seconds of a process's live threads until now, and its resident memory in MiB."""
+    """CPU seconds of a process's live threads until now, and its resident memory in MB of 2**20."""
 
     cpu_s: float
-    rss_mib: float
+    rss_mb: float
 
 
 def usage(pid: int) -> Usage:
@@ -157,17 +96,4 @@ def usage(pid: int) -> Usage:
     # In nanoseconds, where the process's own sum is in hundredths of a second.
     threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
     cpu_s = sum(int(each.read_text().split()[0]) for each in threads) / 1e9
-    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    return Usage(cpu_s, pages * os.sysconf("SC_PAGE_SIZE") / 2**20)
-
-
-def children(pid: int) -> list[int]:
-    """The processes that a process has started and that still run."""
-    found = Path(f"/proc/{pid}/task").glob("*/children")
-    return [int(child) for each in found for child in each.read_text().split()]
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table; the first column is text, the others are figures."""
-    rule = ["---", *("---:" for _ in head[1:])]
-    return "\n".join(f"| {' | '.join(row)} |" for row in [head, rule, *rows])
+    return Usage(cpu_s, memory_mb([pid], peak=False))

@@ -18,9 +18,12 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks import small_host
-from benchmarks.small_host import Server
+from benchmarks.processes import below
+from benchmarks.report import table
+from benchmarks.service import Service, serving
 
 LIMIT_S = 20.0
+TEXT = "aGVsbG8="
 
 
 def command_cpu(*arguments: str) -> float:
@@ -40,31 +43,30 @@ def _children_cpu() -> float:
 class Started:
     """One start of a project with one function, whose queue holds one message.
 
-    All figures are seconds since before the process was made, but CPU, and MiB for memory.
+    All figures are seconds since before the process was made, but CPU, and MB for memory.
     """
 
-    def __init__(self, root: Path, server: Server, environment: str) -> None:
+    def __init__(self, root: Path, service: Service, environment: str) -> None:
         small_host.write_project(root, 1)
-        server.fill("q000", 1)
-        notes, deleted = root / "notes.txt", server.counts().get("delete", 0)
+        service.reset()
+        service.fill("q000", 1, TEXT)
+        notes = root / "notes.txt"
         self._ready_at = 0.0
         began = time.monotonic()
-        process = small_host.start_host(root, server.connection, environment=environment)
-        reader = threading.Thread(target=self._watch, args=(process,), daemon=True)
-        reader.start()
-        try:
+        with small_host.host(root, service, environment=environment) as process:
+            reader = threading.Thread(target=self._watch, args=(process,), daemon=True)
+            reader.start()
             small_host.wait_until(lambda: notes.exists() and bool(notes.read_text()), "a run")
             self.handled_s = float(notes.read_text()) - began
-            small_host.wait_until(lambda: server.counts().get("delete", 0) > deleted, "a delete")
+            small_host.wait_until(lambda: service.stats().deletes > 0, "a delete")
             self.deleted_s = time.monotonic() - began
-            (worker,) = small_host.children(process.pid)
+            (worker,) = below([process.pid])
             host_usage, worker_usage = small_host.usage(process.pid), small_host.usage(worker)
-        finally:
-            small_host.end(process)
-        reader.join(LIMIT_S)
+            process.terminate()
+            reader.join(LIMIT_S)
         self.ready_s = self._ready_at - began
-        self.host_cpu_s, self.host_mib = host_usage.cpu_s, host_usage.rss_mib
-        self.worker_cpu_s, self.worker_mib = worker_usage.cpu_s, worker_usage.rss_mib
+        self.host_cpu_s, self.host_mb = host_usage.cpu_s, host_usage.rss_mb
+        self.worker_cpu_s, self.worker_mb = worker_usage.cpu_s, worker_usage.rss_mb
 
     def _watch(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdout is not None
@@ -75,11 +77,11 @@ class Started:
 
 def starts(runs: int, environment: str) -> list[Started]:
     """Start so many times, one after the other, each time in a folder of its own."""
-    with small_host.server() as server:
+    with serving() as service:
         found = []
         for _ in range(runs):
             with tempfile.TemporaryDirectory() as folder:
-                found.append(Started(Path(folder), server, environment))
+                found.append(Started(Path(folder), service, environment))
         return found
 
 
@@ -106,19 +108,19 @@ def main() -> None:
             [f"{environment}: … and deleted", _ms(found, "deleted_s"), ""],
             [f"{environment}: CPU until then, host", _ms(found, "host_cpu_s"), ""],
             [f"{environment}: CPU until then, worker", _ms(found, "worker_cpu_s"), ""],
-            [f"{environment}: memory, host", _mib(found, "host_mib"), "70 MiB"],
-            [f"{environment}: memory, worker", _mib(found, "worker_mib"), "40 MiB"],
+            [f"{environment}: memory, host", _mb(found, "host_mb"), "70 MB"],
+            [f"{environment}: memory, worker", _mb(found, "worker_mb"), "40 MB"],
         ]
     print(f"Medians of {runs}.\n")
-    print(small_host.table(["", "seen", "target"], rows))
+    print(table(["", "seen", "target"], rows))
 
 
 def _ms(found: list[Started], figure: str) -> str:
     return f"{median(getattr(each, figure) for each in found) * 1000:.0f} ms"
 
 
-def _mib(found: list[Started], figure: str) -> str:
-    return f"{median(getattr(each, figure) for each in found):.1f} MiB"
+def _mb(found: list[Started], figure: str) -> str:
+    return f"{median(getattr(each, figure) for each in found):.1f} MB"
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import time
 
 from benchmarks import limit, machine, report, rounds
 from benchmarks.consumers import ALL
-from benchmarks.one import line
+from benchmarks.one import count, line
 from benchmarks.results import Case, Result
 from benchmarks.rounds import Runs
 from benchmarks.service import ROOT, Service, serving
@@ -45,7 +45,8 @@ def main() -> int:
         large = _large(service, options.large) if whole else []
         work_ms.append(machine.work_ms())
     found = report.Measured(
-        command=f"make bench ROUNDS={options.rounds}",
+        command=f"make bench ROUNDS={options.rounds}"
+        + (f" ONLY={options.only}" if options.only else ""),
         rounds=options.rounds,
         consumers=consumers,
         latencies=latencies,
@@ -62,20 +63,21 @@ def main() -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=count, default=3)
     parser.add_argument("--only", default="", metavar="NAME,NAME", help=f"of {', '.join(ALL)}")
     parser.add_argument("--large", type=int, default=max(LARGE), help="leave out longer queues")
     return parser
 
 
 def _latencies(service: Service, count: int) -> list[Runs]:
-    ours, theirs = ALL["qtrigger"], ALL["sdk-async"]
+    ours, two, theirs = ALL["qtrigger"], ALL["two-hosts"], ALL["sdk-async"]
     cases = [
         case
         for latency_ms in LATENCIES_MS
         for case in (
             Case(ours, latency_ms),
             Case(ours, latency_ms, BATCH),
+            Case(two, latency_ms),
             Case(theirs, latency_ms),
         )
     ]

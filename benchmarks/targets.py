@@ -65,7 +65,7 @@ def _at_full_speed(runs: Sequence[Runs]) -> Iterator[Target]:
         host_ms = tls.median(lambda result: result.host_ms)
         yield Target("CPU of the host over TLS", 0.22, host_ms, "ms/msg", at_most=True)
     if two := find(runs, "two-hosts"):
-        yield Target("two hosts beside one", 1.7, two.rate / ours.rate, "times")
+        yield Target("two hosts beside one, at 0 ms", 1.7, two.rate / ours.rate, "times")
 
 
 def _at_latency(runs: Sequence[Runs]) -> Iterator[Target]:
@@ -73,3 +73,7 @@ def _at_latency(runs: Sequence[Runs]) -> Iterator[Target]:
     for batch_size, words, rate in wanted:
         if found := find(runs, "qtrigger", 10.0, batch_size):
             yield Target(f"at 10 ms a request, {words}", rate, found.rate, "msg/s")
+    one, two = find(runs, "qtrigger", 10.0), find(runs, "two-hosts", 10.0)
+    if one and two:
+        what = "two hosts beside one, at 10 ms a request"
+        yield Target(what, 1.7, two.rate / one.rate, "times")

@@ -12,22 +12,28 @@ from dataclasses import replace
 from random import Random
 
 from qtrigger.backoff import PollBackoff
+from qtrigger.batches import Batches, BatchLifecycle
+from qtrigger.bounds import AtMost, Bound, Bounds
 from qtrigger.clock import Clock
-from qtrigger.events import EventSink
+from qtrigger.events import EventSink, InvocationStarted
+from qtrigger.guard import Guard
 from qtrigger.lifecycle import MessageLifecycle
 from qtrigger.listener import Listener
+from qtrigger.notices import Notify
 from qtrigger.outputs import OutputWriter
 from qtrigger.project import expressions
 from qtrigger.project.model import FunctionDefinition, HostConfig
-from qtrigger.project.queue_names import poison_queue
 from qtrigger.queue_state import QueueState
 from qtrigger.queues.account import Account
 from qtrigger.queues.client import QueueClient
 from qtrigger.queues.services import QueueServices
 from qtrigger.queues.watched import watched
+from qtrigger.rate import Rate
 from qtrigger.refusals import Foresight, Refusals
-from qtrigger.retrying import Retrying, Run
+from qtrigger.reports import MessageReports
+from qtrigger.retrying import MessageRuns, Retrying, Run
 from qtrigger.settlement import Settlement
+from qtrigger.slots import Slots
 from qtrigger.throttling import Throttling
 from qtrigger.tries import TriesOfAll
 from qtrigger.wakeups import Wakeups
@@ -60,11 +66,15 @@ class Assembly:
         self._random = random
         self._changed = changed
         self._tries = tries or TriesOfAll()
+        self._slots = Slots(config.max_concurrent) if config.max_concurrent else None
         self.wakeups = Wakeups()
         self.throttling: list[Throttling] = []
 
-    def listener(self, function: FunctionDefinition) -> Listener:
-        """Return the function's listener, not polling yet; no request is made."""
+    def listener(self, function: FunctionDefinition, notify: Notify | None = None) -> Listener:
+        """Return the function's listener, not polling yet; no request is made.
+
+        `notify` is told of its poisoned messages.
+        """
         queue = self._services.of(function.trigger.account).queue(function.trigger.queue)
         interval_s = function.options.max_polling_interval_s
         state = QueueState(
@@ -74,37 +84,93 @@ class Assembly:
             clock=self._clock,
             sink=self._sink,
         )
+        most = function.own.max_per_minute
+        rate = Rate(most, self._clock, self._tries.starts(function.name)) if most else None
+        probing = AtMost() if function.own.breaker is not None else None
+        retrying = self._retrying(function, rate)
+        batches = Batches(retrying) if function.trigger.many else None
+        each = self._lifecycle(function, queue, state, batches or retrying, notify)
+        tries = self._tries.of(function.name, queue.address)
         listener = Listener(
             function,
             queue=queue,
-            lifecycle=self._lifecycle(function, queue, state),
+            lifecycle=BatchLifecycle(each, batches, tries) if batches else each,
             backoff=PollBackoff(interval_s, self._random),
             clock=self._clock,
             sink=self._sink,
             state=state,
             changed=self._changed,
+            bounds=self._bounds(function, rate, probing),
         )
+        guard = self._guard(function, queue)
+        if guard is not None and probing is not None:
+            each.guarded_by(guard)
+            listener.guarded_by(guard, probing)
         self.wakeups.register(queue.address, listener.wake)
         return listener
 
-    def _lifecycle(
-        self, function: FunctionDefinition, queue: QueueClient, state: QueueState
-    ) -> MessageLifecycle:
-        return MessageLifecycle(
-            function,
-            queue=watched(queue, Refusals(queue.name, state)),
-            retrying=self._retrying(function),
-            settlement=self._settlement(function, state),
+    def _bounds(
+        self, function: FunctionDefinition, rate: Rate | None, probing: AtMost | None
+    ) -> Bounds | None:
+        """The limits on what a listener may ask for, None where there are none."""
+        bounds: list[Bound] = []
+        if rate is not None:
+            bounds.append(rate)
+        if probing is not None:
+            bounds.append(probing)
+        if (most := function.own.max_concurrent) is not None:
+            bounds.append(AtMost(most))
+        if self._slots is not None:
+            bounds.append(self._slots.share())
+        return Bounds(bounds) if bounds else None
+
+    def _guard(self, function: FunctionDefinition, queue: QueueClient) -> Guard | None:
+        if function.own.breaker is None:
+            return None
+        return Guard(
+            function.own.breaker,
+            function=function.name,
+            queue=queue.name,
             tries=self._tries.of(function.name, queue.address),
-            config=self._config,
             clock=self._clock,
             sink=self._sink,
         )
 
-    def _retrying(self, function: FunctionDefinition) -> Retrying:
+    def _lifecycle(
+        self,
+        function: FunctionDefinition,
+        queue: QueueClient,
+        state: QueueState,
+        retrying: MessageRuns,
+        notify: Notify | None,
+    ) -> MessageLifecycle:
+        return MessageLifecycle(
+            function,
+            queue=watched(queue, Refusals(queue.name, state)),
+            retrying=retrying,
+            settlement=self._settlement(function, state),
+            tries=self._tries.of(function.name, queue.address),
+            config=self._config,
+            clock=self._clock,
+            reports=self._reports(function, queue, notify),
+        )
+
+    def _reports(
+        self, function: FunctionDefinition, queue: QueueClient, notify: Notify | None
+    ) -> MessageReports:
+        return MessageReports(
+            function=function.name,
+            queue=queue.name,
+            poison_queue=function.poison_queue or "",
+            sink=self._sink,
+            tells_starts=self._sink.wants(InvocationStarted),
+            notify=notify,
+        )
+
+    def _retrying(self, function: FunctionDefinition, rate: Rate | None) -> Retrying:
         return Retrying(
             function.retry,
-            run=self._run,
+            run=self._run if rate is None else rate.kept(self._run),
             outputs=output_writer(
                 function, services=self._services, clock=self._clock, wakeups=self.wakeups
             ),
@@ -113,13 +179,17 @@ class Assembly:
         )
 
     def _settlement(self, function: FunctionDefinition, state: QueueState) -> Settlement:
-        name = poison_queue(function.trigger.queue)
+        name = function.poison_queue
         if not name:
-            return Settlement(poison=None, clock=self._clock, wakeups=self.wakeups)
+            return Settlement(
+                poison=None, clock=self._clock, wakeups=self.wakeups, random=self._random
+            )
         account = function.trigger.account
         queue, refusals = self._services.of(account).queue(name), Refusals(name, state)
         return Settlement(
             poison=watched(queue, refusals),
+            poison_ttl_s=function.own.poison_ttl_s,
+            random=self._random,
             clock=self._clock,
             wakeups=self.wakeups,
             foresight=Foresight(queue, account, refusals),

@@ -17,7 +17,10 @@ from qtrigger.clock import Clock
 from qtrigger.events import EventSink, FunctionResumed, FunctionState, HostReady, HostStopping
 from qtrigger.hidden import tell_hidden
 from qtrigger.idle import IdleWatch
-from qtrigger.listener import Listener
+from qtrigger.listener import UNLOADED, Listener
+from qtrigger.notices import Notices, OpenTellers
+from qtrigger.pauses import Pauses
+from qtrigger.pausing import Pausing
 from qtrigger.project.model import FunctionDefinition, Project
 from qtrigger.queues.services import QueueServices
 from qtrigger.throttling import Throttling
@@ -32,7 +35,8 @@ class Host:
     """Runs one project's functions until told to stop.
 
     `workers` is any `Workers`; the pool is one. `random` seeds the back-off of the listeners,
-    and `tries` is what hosts before it in this process remember of messages.
+    and `tries` is what hosts before it in this process remember of messages. `pauses` says which
+    functions are paused by hand; None for none ever.
     """
 
     def __init__(
@@ -45,6 +49,7 @@ class Host:
         sink: EventSink,
         random: Random,
         tries: TriesOfAll | None = None,
+        pauses: Pauses | None = None,
     ) -> None:
         self.project = project
         self.listeners: tuple[Listener, ...] = ()
@@ -55,6 +60,10 @@ class Host:
         self._clock = clock
         self._sink = sink
         self._idle = IdleWatch(clock)
+        self._notices = Notices(clock=clock, sink=sink)
+        self._pausing = (
+            Pausing(pauses, clock=clock, sink=sink, changed=self._idle.note) if pauses else None
+        )
         self._polling: set[asyncio.Task[None]] = set()
         self._looking: set[asyncio.Task[None]] = set()
         self._assembly = Assembly(
@@ -78,21 +87,34 @@ class Host:
         """What is known of the limits of each account that was asked."""
         return tuple(self._assembly.throttling)
 
-    async def start(self, *, workers: int, interpreter: str, began_at: float) -> None:
+    async def start(
+        self,
+        *,
+        workers: int,
+        interpreter: str,
+        began_at: float,
+        open_tellers: OpenTellers | None = None,
+    ) -> None:
         """Bring the workers up, load the functions and begin to poll for those that can run.
 
-        `began_at` is when somebody asked for this generation, on the monotonic clock.
+        `began_at` is when somebody asked for this generation, on the monotonic clock;
+        `open_tellers` makes those who are told of poisoned messages.
         Raises WorkerStartError when no worker can be had. Nothing is polled before every
         function is known to load: a function that cannot run is not polled at all.
         """
         try:
             loaded = await self._load()
             self.failures, self._at_once = loaded.failures, loaded.at_once
-            self.listeners = tuple(self._assembly.listener(each) for each in self._runnable())
+            self.listeners = tuple(
+                self._assembly.listener(each, self._notices.of(each, open_tellers))
+                for each in self._runnable()
+            )
         except BaseException:
             await self._close()
             raise
         self._workers.watch(self._on_unable)
+        if self._pausing is not None:
+            self._pausing.begin(self.listeners)
         self._polling = {_start_polling(listener) for listener in self.listeners}
         self._sink.emit(
             HostReady(
@@ -139,13 +161,20 @@ class Host:
         No more polls; what runs may finish for `up_to_s` seconds, or until `at_once` is set,
         with leases renewing; then the rest is interrupted and released with visibility 0.
         """
+        began = self._clock.monotonic()
         self._sink.emit(HostStopping(reason=reason, running=self.running, up_to_s=up_to_s))
+        if self._pausing is not None:
+            self._pausing.stop()
         for listener in self.listeners:
             listener.stop_polling()
         try:
             await self._drained(up_to_s, at_once)
         finally:
-            await self._close()
+            try:
+                await self._close()
+            finally:
+                left_s = up_to_s - (self._clock.monotonic() - began)
+                await self._notices.stop(0.0 if at_once.is_set() else left_s)
         return sum(listener.stranded for listener in self.listeners)
 
     async def _close(self) -> None:
@@ -188,9 +217,10 @@ class Host:
         """Ask for no message of a function that no worker can load any more."""
         for listener in self.listeners:
             if listener.function in unable:
-                listener.pause()
-            elif listener.resume():
-                self._sink.emit(FunctionResumed(function=listener.function))
+                listener.pause(UNLOADED)
+            elif listener.resume(UNLOADED):
+                held = tuple(listener.paused)
+                self._sink.emit(FunctionResumed(function=listener.function, held=held))
         self._idle.note()
 
     async def _load(self) -> Loaded:
@@ -205,6 +235,12 @@ class Host:
             for function in self.project.functions
             if not function.disabled and function.name not in self.failures
         ]
+
+    def _concurrency(self, function: FunctionDefinition) -> int:
+        """The most messages in processing at once."""
+        room = within(function, self._at_once.get(function.name)).options.concurrency
+        limits = (function.own.max_concurrent, self.project.host.max_concurrent)
+        return min([room, *(each for each in limits if each is not None)])
 
     def _states(self) -> Sequence[FunctionState]:
         known = [self._state(function) for function in self.project.functions]
@@ -230,13 +266,15 @@ class Host:
             state, why = "disabled", function.disabled
         elif function.name in self.failures:
             state, why = "failed", "see above"
+        elif self._pausing is not None and (pause := self._pausing.of(function.name)):
+            state, why = "paused", pause.in_words()
         return FunctionState(
             name=function.name,
             queue=function.trigger.queue,
             connection=function.trigger.connection,
             state=state,
             why=why,
-            concurrency=within(function, self._at_once.get(function.name)).options.concurrency,
+            concurrency=self._concurrency(function),
         )
 
 

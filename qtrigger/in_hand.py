@@ -7,10 +7,12 @@ State is touched by the loop's own thread alone.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import Protocol
 
 from qtrigger.background import tell_defect
+from qtrigger.bounds import Bounds
 from qtrigger.lease import Lease
 from qtrigger.project.model import QueueOptions
 from qtrigger.queues.client import QueueMessage
@@ -25,6 +27,9 @@ class Lifecycle(Protocol):
 
     def lease(self, message: QueueMessage, received_at: float) -> Lease:
         """Take hold of a received message."""
+
+    def together(self, leases: Sequence[Lease]) -> None:
+        """These came by one answer, and are about to be processed, in that order."""
 
     async def process(self, lease: Lease, function_ended: Callable[[], None]) -> None:
         """Run the function and settle; call `function_ended` once, before settling."""
@@ -56,8 +61,8 @@ class InHand:
 
     `freed` is called when a message's function has ended, `ended` after the message's own end.
 
-    `stranded` counts the messages that were given up and not handed back: they come back when
-    their leases end.
+    `bounds` hear of each message's begin and end. `stranded` counts the messages that were given
+    up and not handed back: they come back when their leases end.
     """
 
     def __init__(
@@ -68,8 +73,11 @@ class InHand:
         options: QueueOptions,
         freed: Callable[[], None],
         ended: Callable[[], None],
+        bounds: Bounds | None = None,
     ) -> None:
         self.stranded = 0
+        self._bounds = bounds
+        self._most_settled = options.concurrency
         self._function = function
         self._lifecycle = lifecycle
         self._options = options
@@ -92,13 +100,18 @@ class InHand:
 
     def begin(self, lease: Lease) -> None:
         """Send a message on its way."""
-        slot = _Slot(self._slot_freed)
+        freed = self._slot_freed if self._bounds is None else self._bounded(lease.message.id)
+        slot = _Slot(freed)
         self._processing += 1
         self._own(self._lifecycle.process(lease, slot.free), lease, slot)
 
     def hand_back(self, lease: Lease) -> None:
         """Release a message that came too late to be started."""
         self._own(self._lifecycle.hand_back(lease), lease)
+
+    def hold_up(self, most: int) -> None:
+        """Let so many messages more be in settlement: they may be held up there on purpose."""
+        self._most_settled += most
 
     def asked(self, count: int) -> None:
         """A request for so many messages is made: their places are taken; `answered` is due."""
@@ -115,10 +128,9 @@ class InHand:
 
         0 while more are being settled than may be in processing: the service is slow then.
         """
-        most = self._options.concurrency
-        if len(self._tasks) - self._processing > most:
+        if len(self._tasks) - self._processing > self._most_settled:
             return 0
-        return most - self._processing - self._asked
+        return self._options.concurrency - self._processing - self._asked
 
     async def room(self, stopped: asyncio.Event) -> None:
         """Wait until a whole batch may be asked for, or until told to stop; see `wake`."""
@@ -152,6 +164,16 @@ class InHand:
         task = asyncio.create_task(end, name=f"{self._function} {lease.message.id}")
         self._tasks.add(task)
         task.add_done_callback(lambda done: self._tidy(done, lease, slot))
+
+    def _bounded(self, message_id: str) -> Callable[[], None]:
+        """Tell the bounds that a message begins; what is returned tells them that it ended."""
+        assert self._bounds is not None
+        self._bounds.begun(message_id)
+        return partial(self._bounded_freed, self._bounds, message_id)
+
+    def _bounded_freed(self, bounds: Bounds, message_id: str) -> None:
+        bounds.ended(message_id)
+        self._slot_freed()
 
     def _slot_freed(self) -> None:
         self._processing -= 1

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
 from qtrigger.clock import Clock
 from qtrigger.errors import QueueError
-from qtrigger.events import EventSink, InvocationStarted
+from qtrigger.guard import Guard
 from qtrigger.ids import new_id
 from qtrigger.intake import trigger_message, undecodable_text
 from qtrigger.invocation import (
@@ -33,7 +33,7 @@ from qtrigger.project.model import FunctionDefinition, HostConfig
 from qtrigger.queues.client import QueueClient, QueueMessage
 from qtrigger.queues.encoding import BodyUndecodable
 from qtrigger.reports import MessageReports, tries_used_up
-from qtrigger.retrying import Ended, Retrying
+from qtrigger.retrying import Ended, MessageRuns
 from qtrigger.settlement import (
     Abandon,
     Ack,
@@ -48,6 +48,7 @@ from qtrigger.settlement import (
     refused_on_arrival,
 )
 from qtrigger.tries import Seen, TriesSeen
+from qtrigger.turns import Turns
 from qtrigger.usual import UsualTime
 
 RELEASE_TIMEOUT_S = 2.0  # for a message whose way is cut short
@@ -63,12 +64,12 @@ class MessageLifecycle:
         function: FunctionDefinition,
         *,
         queue: QueueClient,
-        retrying: Retrying,
+        retrying: MessageRuns,
         settlement: Settlement,
         tries: TriesSeen,
         config: HostConfig,
         clock: Clock,
-        sink: EventSink,
+        reports: MessageReports,
     ) -> None:
         self.lease_s = config.lease_s
         self._function = function
@@ -77,24 +78,31 @@ class MessageLifecycle:
         self._settlement = settlement
         self._function_timeout_s = config.function_timeout_s
         self._clock = clock
-        options = function.options
         self._tries = tries
+        self._guard: Guard | None = None
         self._usual = UsualTime(clock)
         self._renewals = Overdue(clock)
-        self._pause_told = options.visibility_timeout_s <= LONG_PAUSE_S
         has_poison = settlement.poison is not None
-        self._policy = TriesPolicy.of(options, has_poison_queue=has_poison)
-        self._reports = MessageReports(
-            function=function.name,
-            queue=queue.name,
-            poison_queue=settlement.poison.name if settlement.poison else "",
-            sink=sink,
-            tells_starts=sink.wants(InvocationStarted),
+        self._policy = TriesPolicy.of(function, has_poison_queue=has_poison)
+        # Delays are meant as what they are.
+        self._pause_told = bool(function.own.retry_delays_s) or (
+            function.options.visibility_timeout_s <= LONG_PAUSE_S
         )
+        self._reports = reports
+        place = function.own.order_by
+        self._turns = Turns(place, self._reports.without_order) if place else None
+
+    def guarded_by(self, guard: Guard) -> None:
+        """Have a circuit breaker look at each end; before the first message."""
+        self._guard = guard
 
     def stop_retrying(self) -> None:
-        """Begin no more retries within a receipt; what waits for one is released."""
+        """Begin no more retries within a receipt; what waits for one, or its turn, is released."""
         self._retrying.stop()
+        if self._turns is not None:
+            self._turns.stop()
+        if self._guard is not None:
+            self._guard.stop()
 
     def lease(self, message: QueueMessage, received_at: float) -> Lease:
         """Take hold of a received message; `received_at` is from before the request."""
@@ -108,11 +116,19 @@ class MessageLifecycle:
             encoding=self._function.options.message_encoding,
         )
 
-    async def process(self, lease: Lease, function_ended: Callable[[], None]) -> None:
-        """Run the function on the message and settle it; never raises a `QueueError`."""
+    def together(self, leases: Sequence[Lease]) -> None:
+        """These came by one answer, and are about to be processed: each goes its own way."""
+
+    async def process(
+        self, lease: Lease, function_ended: Callable[[], None], invocation_id: str = ""
+    ) -> None:
+        """Run the function on the message and settle it; never raises a `QueueError`.
+
+        The run has that id where one is given.
+        """
         lease.keep(self._reports)
         try:
-            await self._process(lease, function_ended)
+            await self._process(lease, function_ended, invocation_id)
         except asyncio.CancelledError:
             if not lease.over:
                 await self._release_in_time(lease)
@@ -121,11 +137,14 @@ class MessageLifecycle:
             self._reports.defect(lease.message, error)
             raise
 
-    async def _process(self, lease: Lease, function_ended: Callable[[], None]) -> None:
+    async def _process(
+        self, lease: Lease, function_ended: Callable[[], None], invocation_id: str
+    ) -> None:
         message = lease.message
         seen = self._tries.of(message.id)
         policy = self._policy_for(seen)
-        if refused_on_arrival(message.dequeue_count, policy):
+        let_pass = self._guard.tries_let_pass if self._guard is not None else 0
+        if refused_on_arrival(message.dequeue_count - let_pass, policy):
             function_ended()
             detail = tries_used_up(message, seen)
             await self._refuse(lease, policy, "tries", detail, seen.invocation_id)
@@ -138,7 +157,7 @@ class MessageLifecycle:
             await self._refuse(lease, policy, "undecodable", detail)
             return
         invocation = Invocation(
-            id=new_id(),
+            id=invocation_id or new_id(),
             function=self._function.name,
             messages=(received,),
             max_dequeue_count=policy.max_dequeue_count,
@@ -147,23 +166,32 @@ class MessageLifecycle:
             in_hand=lease,
         )
         waited_s = max((self._clock.utcnow() - message.inserted).total_seconds(), 0.0)
-        ended = await self._run(lease, invocation, function_ended)
+        if self._turns is None:
+            ended = await self._run(lease, invocation, function_ended)
+        else:
+            run = partial(self._run, lease, invocation, function_ended)
+            ended = await self._turns.run(received.body, lease.loss, run)
+            function_ended()  # where it was never run
         await self._finish(lease, policy, invocation, ended, waited_s)
 
     def _policy_for(self, seen: Seen) -> TriesPolicy:
         """The policy with a message's own limit: excused tries do not count towards it."""
-        if not seen.excused:
+        if not (seen.excused or seen.unfailed):
             return self._policy
         limit = self._policy.max_dequeue_count + seen.excused
-        return replace(self._policy, max_dequeue_count=limit)
+        unfailed = max(seen.excused, seen.unfailed)
+        return replace(self._policy, max_dequeue_count=limit, unfailed=unfailed)
 
     async def hand_back(self, lease: Lease) -> None:
         """Release a message that was received too late to be started; no try is held against it."""
         seen = self._tries.of(lease.message.id)
         self._tries.add(lease.message.id, seen.invocation_id, Interrupted())
-        await self._settle(lease, Release(after_s=0.0))
+        guard = self._guard
+        by_breaker = guard is not None and guard.open
+        after_s = guard.away_s if guard is not None and by_breaker else 0.0
+        await self._settle(lease, Release(after_s=after_s))
         if lease.settled:
-            self._reports.handed_back(lease.message)
+            self._reports.handed_back(lease.message, "breaker" if by_breaker else "stop")
 
     async def _release_in_time(self, lease: Lease) -> None:
         """Hand a message back whose way is cut short, if the service lets us at once."""
@@ -216,9 +244,17 @@ class MessageLifecycle:
         if lease.lost and not isinstance(ended.outcome, Interrupted):
             ended = replace(ended, outcome=LeaseLost())
         outcome = ended.outcome
+        guard = self._guard
+        if guard is not None:
+            # A try before may have been spared while this one ran.
+            policy = self._policy_for(self._tries.of(lease.message.id))
         disposition = decide(outcome, lease.message.dequeue_count, policy)
+        if guard is not None:
+            disposition = await guard.judge(lease, outcome, disposition)
         if isinstance(disposition, Ack):
             self._usual.succeeded(ended.duration_s)
+        else:
+            disposition = self._settlement.varied(disposition, policy)
         settled = await self._settle_run(lease, invocation.id, outcome, disposition)
         self._reports.finished(
             invocation,
@@ -243,6 +279,7 @@ class MessageLifecycle:
                 detail,
                 invocation.id,
                 policy.max_dequeue_count,
+                outcome,
             )
         if isinstance(outcome, (Interrupted, TimedOut, WorkerLost)) and not lease.lost:
             # The message did not choose its pause; the back-off may be far into its waits.

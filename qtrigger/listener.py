@@ -13,15 +13,23 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 
 from qtrigger.backoff import PollBackoff
+from qtrigger.bounds import NO_LIMIT, AtMost, Bounds
+from qtrigger.breaker import State
 from qtrigger.clock import Clock
 from qtrigger.errors import AccessDenied, QueueError, QueueMissing, QueueUnavailable
 from qtrigger.events import EventSink, PollFinished
+from qtrigger.guard import Guard
 from qtrigger.in_hand import InHand, Lifecycle
 from qtrigger.lease import Lease
 from qtrigger.project.model import FunctionDefinition
 from qtrigger.queue_state import MISSING, OK, QueueState
 from qtrigger.queues.client import QueueClient, QueueMessage
 from qtrigger.receiving import Receiving
+
+# Why a listener is paused; it polls while there is no reason left.
+BROKEN = "breaker"
+BY_HAND = "hand"
+UNLOADED = "load"
 
 # While polls fail, wake-ups hasten them to one in this time at most.
 FAULT_PAUSE_S = 1.0
@@ -39,10 +47,11 @@ class Listener:
     """Polls one function's queue and starts what it finds.
 
     At most `batchSize + newBatchThreshold` messages are in processing: no more are asked for than
-    there is room for, see `receiving`. `changed` is called after each poll and each message's end.
+    there is room for, see `receiving`, and than the `bounds` allow. `changed` is called after each
+    poll and each message's end.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a seam of its own
         self,
         function: FunctionDefinition,
         *,
@@ -53,6 +62,7 @@ class Listener:
         sink: EventSink,
         state: QueueState,
         changed: Callable[[], None],
+        bounds: Bounds | None = None,
     ) -> None:
         self.function = function.name
         self.queue = queue
@@ -71,6 +81,7 @@ class Listener:
             options=function.options,
             freed=self._message_ran,
             ended=self._message_ended,
+            bounds=bounds,
         )
         self._receiving = Receiving(
             function.name,
@@ -80,10 +91,15 @@ class Listener:
             in_hand=self._in_hand,
             clock=clock,
             taken=self._taken,
+            bounds=bounds,
         )
+        self._bounded = bounds is not None
         self._woken = asyncio.Event()
         self._resumed = asyncio.Event()
         self._resumed.set()
+        self._paused: set[str] = set()
+        self._guard: Guard | None = None
+        self._probing = AtMost()
         self._state = state
         self.polled = asyncio.Event()
         self.active_at = clock.monotonic()
@@ -118,32 +134,57 @@ class Listener:
         """Whether nothing is left to do: the last poll found nothing, or there are none now."""
         if self.unsettled or self._receiving.asks_beside:
             return False
-        if not self._resumed.is_set():
-            return True
+        if self._paused:
+            # A pause by hand is somebody's wish; an open breaker is waiting for its work.
+            return set(self._paused) != {BROKEN}
         return self._state.now in (OK, MISSING) and not self._found_since_wait
 
     def wake(self) -> None:
         """Poll again now instead of after the rest of the back-off."""
         self._woken.set()
 
-    def pause(self) -> None:
-        """Poll no more until `resume`; what is in processing goes on."""
-        self._resumed.clear()
+    @property
+    def paused(self) -> Sequence[str]:
+        """Why it does not poll, empty while it does."""
+        return sorted(self._paused)
+
+    def pause(self, reason: str) -> None:
+        """Poll no more until that reason, and any other, is gone; what is in processing goes on.
+
+        What an answer under way brings is run: it was received, and its try would be lost.
+        """
+        self._paused.add(reason)
+        if not self._stopped.is_set():
+            self._resumed.clear()
         self._receiving.hold()
 
-    def resume(self) -> bool:
-        """Poll again after a pause, now; says whether there was one."""
-        was_paused = not self._resumed.is_set()
-        if was_paused:
+    def resume(self, reason: str) -> bool:
+        """Poll again, now, unless there is another reason; says whether there was this one."""
+        if reason not in self._paused:
+            return False
+        self._paused.remove(reason)
+        if not self._paused and not self._stopped.is_set():
             self._resumed.set()
             self._receiving.go_on()
             self._woken.set()
-        return was_paused
+        return True
+
+    def guarded_by(self, guard: Guard, probing: AtMost) -> None:
+        """Take messages as a circuit breaker says, by that one of the bounds; before any poll."""
+        self._guard = guard
+        self._probing = probing
+        self._in_hand.hold_up(guard.most_held)
+        guard.watch(self._breaker_moved, self.wake)
+
+    def close_breaker(self) -> None:
+        """Take messages again as if none had failed; without an open breaker nothing happens."""
+        if self._guard is not None:
+            self._guard.reset()
 
     def stop_polling(self) -> None:
         """Ask for no more messages; what is in processing goes on."""
         self._stopped.set()
-        self._receiving.hold()
+        self._receiving.stop()
         self._lifecycle.stop_retrying()
         self._resumed.set()
         self._woken.set()
@@ -160,10 +201,18 @@ class Listener:
             raise
 
     async def _poll_until_stopped(self) -> None:
+        await self._resumed.wait()
         while not self._stopped.is_set():
+            if self._bounded:
+                await self._receiving.turn(self._stopped, self._resumed)
+                if self._stopped.is_set():
+                    break
             # A wake-up that comes while a poll is under way ends the wait after it.
             self._woken.clear()
-            wait = await self._poll()
+            try:
+                wait = await self._poll()
+            finally:
+                self._receiving.pass_on()
             self.polled.set()
             self._changed()
             if wait is None:
@@ -194,7 +243,7 @@ class Listener:
         try:
             if not self._exists:
                 self._exists = await self._unless_stopped(self.queue.exists())
-            asks = self._exists and not self._stopped.is_set()
+            asks = self._exists and self._resumed.is_set() and not self._stopped.is_set()
             found = await self._receiving.batch() if asks else 0
         except QueueMissing:
             return _Wait(self._nothing_there())
@@ -233,8 +282,10 @@ class Listener:
     def _taken(self, messages: Sequence[QueueMessage], asked_at: float) -> None:
         """Send what an answer held on its way."""
         answered_at = self._clock.monotonic()
-        for message in messages:
-            self._begin(self._lifecycle.lease(message, asked_at))
+        leases = [self._lifecycle.lease(message, asked_at) for message in messages]
+        self._lifecycle.together(leases)
+        for lease in leases:
+            self._begin(lease)
         if messages:
             self._found_since_wait = True
             self.active_at = answered_at
@@ -249,10 +300,19 @@ class Listener:
             )
 
     def _begin(self, lease: Lease) -> None:
-        if self._stopped.is_set():
+        if self._stopped.is_set() or (self._guard is not None and self._guard.open):
             self._in_hand.hand_back(lease)
         else:
             self._in_hand.begin(lease)
+
+    def _breaker_moved(self, state: State) -> None:
+        """Ask for nothing while it is open, and for one message at a time while it probes."""
+        if state is State.OPEN:
+            self.pause(BROKEN)
+        else:
+            self._probing.limit = 1 if state is State.PROBING else NO_LIMIT
+            self.resume(BROKEN)
+        self._changed()
 
     def _message_ran(self) -> None:
         self._receiving.consider()

@@ -18,8 +18,11 @@ ANSWER_LOST = frozenset({"TimedOut", "BrokenOff", "OperationTimedOut"})
 class PoisonCopies:
     """The copies in one poison queue."""
 
-    def __init__(self, queue: QueueClient, wakeups: Wakeups) -> None:
+    def __init__(
+        self, queue: QueueClient, wakeups: Wakeups, *, ttl_s: float = NEVER_EXPIRES_S
+    ) -> None:
         self._queue = queue
+        self._ttl_s = ttl_s
         self._wakeups = wakeups
         self._made: dict[str, None] = {}
         self._unanswered: dict[str, None] = {}
@@ -39,10 +42,10 @@ class PoisonCopies:
         """Put a copy there. Raises the `QueueError` family.
 
         It is the text as it stands on the wire, never decoded and encoded again, so a message of
-        the largest size fits too; and it never expires.
+        the largest size fits too; and it never expires, unless the user says so.
         """
         try:
-            await _send(self._queue, message.text)
+            await _send(self._queue, message.text, self._ttl_s)
         except QueueUnavailable as error:
             if error.code in ANSWER_LOST:
                 _remember(message.id, self._unanswered)
@@ -56,18 +59,18 @@ class PoisonCopies:
         self._unanswered.pop(message.id, None)
 
 
-async def _send(poison: QueueClient, text: str) -> None:
+async def _send(poison: QueueClient, text: str, ttl_s: float) -> None:
     """Put a text there, making the queue when it is needed for the first time.
 
     A poison queue that is missing even so is being deleted: that passes, and says nothing about
     the message.
     """
     try:
-        await poison.send(text, ttl_s=NEVER_EXPIRES_S)
+        await poison.send(text, ttl_s=ttl_s)
     except QueueMissing:
         try:
             await poison.create()
-            await poison.send(text, ttl_s=NEVER_EXPIRES_S)
+            await poison.send(text, ttl_s=ttl_s)
         except QueueMissing as error:
             raise QueueUnavailable(str(error), status=error.status, code=error.code) from error
 

@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 
 from qtrigger.background import begin
+from qtrigger.bounds import Bounds
 from qtrigger.clock import Clock
 from qtrigger.errors import QueueError
 from qtrigger.in_hand import InHand
@@ -30,6 +31,8 @@ class Receiving:
     of the room, if that is half a batch at least. Where room for a batch takes longer than a
     request, as with all but the shortest runs, requests are not what holds up the work: it has
     whole batches then, one after the other, as the reference has.
+
+    Where there are `bounds`, each batch has its `turn` first, and asks for what they allow.
     """
 
     def __init__(
@@ -42,6 +45,7 @@ class Receiving:
         in_hand: InHand,
         clock: Clock,
         taken: Taken,
+        bounds: Bounds | None = None,
     ) -> None:
         self._function = function
         self._queue = queue
@@ -50,8 +54,12 @@ class Receiving:
         self._in_hand = in_hand
         self._clock = clock
         self._taken = taken
+        self._bounds = bounds
+        # How many the next batch asks for: less than `batch_size` by the leave of the bounds.
+        self._count = batch_size
         self._held = False
         self._beside: asyncio.Task[None] | None = None
+        self._beside_found = 0
         # While the listener waits for something else, the next batch has its room already.
         self._at_it = False
         self._full = False
@@ -75,16 +83,37 @@ class Receiving:
         self._room_took_s = self._clock.monotonic() - since
         self._room_since = None
 
+    async def turn(self, stopped: asyncio.Event, resumed: asyncio.Event) -> None:
+        """Wait until the bounds allow a request, and reserve it; `batch` or `pass_on` is due.
+
+        Ends without one when `stopped`; `hold` is called when either event has changed.
+        """
+        if self._bounds is not None:
+            self._count = await self._bounds.turn(
+                self._batch_size, stopped=stopped, resumed=resumed
+            )
+
+    def pass_on(self) -> None:
+        """Give back what is reserved, where no request was made."""
+        if self._bounds is not None and self._count:
+            self._answered(self._count, 0)
+            self._count = 0
+
     async def batch(self) -> int:
         """Ask for a batch; how many came. Raises the `QueueError` family."""
-        self._in_hand.asked(self._batch_size)
+        count, found = self._count, 0
+        if self._bounds is not None:
+            self._count = 0
+        self._in_hand.asked(count)
         self._at_it = True
         self.consider()
         try:
-            return await self._receive(self._batch_size)
+            found = await self._receive(count)
+            return found
         finally:
             self._at_it = False
-            self._in_hand.answered(self._batch_size)
+            self._in_hand.answered(count)
+            self._answered(count, found)
 
     def consider(self) -> None:
         """Ask for more beside a batch, or while one has no room yet, if that is worth it."""
@@ -96,6 +125,10 @@ class Receiving:
         if places * 2 < self._batch_size:
             return
         count = min(places, self._batch_size)
+        if self._bounds is not None:
+            count = self._bounds.take(count, least=max((self._batch_size + 1) // 2, 2))
+            if not count:
+                return
         # Now, and not when the task begins: the next batch may be asked for before it does.
         self._in_hand.asked(count)
         self._beside = begin(self._receive_beside(count), name=f"{self._function} beside")
@@ -104,6 +137,14 @@ class Receiving:
     def hold(self) -> None:
         """Begin no more requests beside a batch, until `go_on`."""
         self._held = True
+        if self._bounds is not None:
+            self._bounds.wake()
+
+    def stop(self) -> None:
+        """Begin no more requests at all; what waits in hand to begin is handed back."""
+        self.hold()
+        if self._bounds is not None:
+            self._bounds.stop()
 
     def go_on(self) -> None:
         """Begin them again."""
@@ -122,12 +163,18 @@ class Receiving:
     async def _receive_beside(self, count: int) -> None:
         # The request that it goes beside meets the same, and tells.
         with contextlib.suppress(QueueError):
-            await self._receive(count)
+            self._beside_found = await self._receive(count)
 
     def _beside_ended(self, count: int) -> None:
         self._beside = None
         self._in_hand.answered(count)
+        found, self._beside_found = self._beside_found, 0
+        self._answered(count, found)
         self.consider()
+
+    def _answered(self, count: int, found: int) -> None:
+        if self._bounds is not None:
+            self._bounds.answered(count, found)
 
     async def _receive(self, count: int) -> int:
         asked_at = self._clock.monotonic()

@@ -24,8 +24,9 @@ from qtrigger.events import (
     SettlementFailed,
     StillRunning,
 )
-from qtrigger.invocation import Invocation
+from qtrigger.invocation import Invocation, Outcome
 from qtrigger.lease import Lease
+from qtrigger.notices import Notify
 from qtrigger.queues.client import QueueMessage
 from qtrigger.retrying import Ended, Pending
 from qtrigger.settlement import (
@@ -56,7 +57,8 @@ _TWICE = "the answer to the copy was lost and it was made again, so it may stand
 class MessageReports:
     """Reports on the messages of `function` on `queue`; `poison_queue` is "" without one.
 
-    `tells_starts` says whether anybody wants to hear of each start.
+    `tells_starts` says whether anybody wants to hear of each start; `notify` is told of what was
+    poisoned, message and all, which no event holds.
     """
 
     function: str
@@ -64,6 +66,7 @@ class MessageReports:
     poison_queue: str
     sink: EventSink
     tells_starts: bool = True
+    notify: Notify | None = None
 
     def started(self, invocation: Invocation, message: QueueMessage) -> None:
         """A function is about to be called."""
@@ -154,30 +157,35 @@ class MessageReports:
         detail: str,
         invocation_id: str,
         max_dequeue_count: int,
+        outcome: Outcome | None = None,
     ) -> None:
         """A message was moved to the poison queue, or left alone where there is none.
 
-        `invocation_id` is that of its last run as far as known here, "" of none.
+        `invocation_id` is that of its last run as far as known here, "" of none; `outcome` that of
+        the run after which it was.
         """
         doubt = _TWICE if settled.perhaps_twice else ""
-        self.sink.emit(
-            MessagePoisoned(
-                function=self.function,
-                queue=self.queue,
-                poison_queue=self.poison_queue,
-                message_id=message.id,
-                invocation_id=invocation_id,
-                dequeue_count=message.dequeue_count,
-                max_dequeue_count=max_dequeue_count,
-                reason=reason,
-                detail="; ".join(part for part in (detail, doubt) if part),
-            )
+        event = MessagePoisoned(
+            function=self.function,
+            queue=self.queue,
+            poison_queue=self.poison_queue,
+            message_id=message.id,
+            invocation_id=invocation_id,
+            dequeue_count=message.dequeue_count,
+            max_dequeue_count=max_dequeue_count,
+            reason=reason,
+            detail="; ".join(part for part in (detail, doubt) if part),
         )
+        self.sink.emit(event)
+        if self.notify is not None and settled.copied:
+            self.notify(event, message, outcome)
 
-    def handed_back(self, message: QueueMessage) -> None:
-        """A message that came while stopping was released."""
+    def handed_back(self, message: QueueMessage, cause: str = "stop") -> None:
+        """A message that came while stopping, or to an open circuit breaker, was released."""
         self.sink.emit(
-            MessageHandedBack(function=self.function, queue=self.queue, message_id=message.id)
+            MessageHandedBack(
+                function=self.function, queue=self.queue, message_id=message.id, cause=cause
+            )
         )
 
     def renewed(self, message: QueueMessage, lease_s: float) -> None:
@@ -243,6 +251,19 @@ class MessageReports:
                 f"{pause_s / 60:g} min for its next try",
                 hint="it is no time for runs: a message stays hidden as long as its function runs, "
                 "by the lease (qtrigger.lease), which is renewed",
+            )
+        )
+
+    def without_order(self, why: str) -> None:
+        """A body has no value by which to order; told of the first."""
+        self.sink.emit(
+            Finding(
+                function=self.function,
+                place="",
+                severity="warning",
+                message=f"orderBy: a message's body {why}, so it runs without order",
+                hint="so do others like it, which are not told; orderBy names a place that is in "
+                "every body, such as $.customer.id",
             )
         )
 

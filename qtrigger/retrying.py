@@ -8,11 +8,12 @@ FunctionExecutor, with its waits; a receipt is one try, however many runs it too
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import count, repeat
 from random import Random
+from typing import Protocol
 
 from qtrigger.backoff import PollBackoff
 from qtrigger.clock import Clock
@@ -59,6 +60,23 @@ class Pending:
 
 
 Run = Callable[[Invocation], Awaitable[Ran]]
+
+
+class MessageRuns(Protocol):
+    """What a message's lifecycle needs to have its function run."""
+
+    def stop(self) -> None:
+        """Begin no more retries; a message that waits for one is to be handed back."""
+
+    async def run(
+        self,
+        invocation: Invocation,
+        *,
+        lost: asyncio.Event,
+        watching: Callable[[], AbstractContextManager[None]],
+        tell: Callable[[Pending], None],
+    ) -> Ended:
+        """Run it to its end; see `Retrying.run`."""
 
 
 class Retrying:
@@ -141,6 +159,27 @@ class Retrying:
             (message,) = invocation.messages
             outcome = await with_outputs_written(outcome, message, self._outputs)
         return Ended(outcome=outcome, duration_s=ran.duration_s, retries=retries)
+
+    async def run_together(
+        self, invocation: Invocation, watching: Callable[[], AbstractContextManager[None]]
+    ) -> Sequence[Ended]:
+        """Run once on all of its messages; the end of each, in their order.
+
+        The outputs are the run's. Where they cannot be written, nothing has succeeded.
+        """
+        with watching():
+            ran = await self._run(invocation)
+        outcomes = ran.outcomes
+        done = (outcome for outcome in outcomes if isinstance(outcome, Succeeded))
+        if outputs := [output for each in done for output in each.outputs]:
+            try:
+                await self._outputs.write(outputs, {})
+            except QtriggerError as error:
+                failed = Failed(error=ErrorDetail(type="OutputError", message=str(error)))
+                outcomes = tuple(
+                    failed if isinstance(each, Succeeded) else each for each in outcomes
+                )
+        return [Ended(outcome=outcome, duration_s=ran.duration_s) for outcome in outcomes]
 
     async def _pause(self, delay_s: float, lost: asyncio.Event) -> None:
         """Wait, unless the message is lost or we are stopping."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
+from random import Random
 from typing import assert_never
 
 from qtrigger.backoff import doubling
@@ -26,39 +27,47 @@ from qtrigger.invocation import (
 )
 from qtrigger.lease import Lease
 from qtrigger.poison_copies import PoisonCopies
-from qtrigger.project.model import QueueOptions
-from qtrigger.queues.client import QueueClient
+from qtrigger.project.model import FunctionDefinition
+from qtrigger.queues.client import NEVER_EXPIRES_S, QueueClient
 from qtrigger.refusals import Foresight
 from qtrigger.wakeups import Wakeups
 
 FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 10.0
 NOT_FOUND = 404
+LONGEST_VISIBILITY_S = 7 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriesPolicy:
     """How tries are counted and spaced.
 
-    `pauses_s` are the pauses after the first, second … failed try; the last one repeats.
+    `pauses_s` are the pauses after the first, second … failed try; the last one repeats. `jitter`
+    is the part of a pause by which it may be varied. Of a message's tries `unfailed` are known not
+    to have failed: they move it to no later pause.
     """
 
     max_dequeue_count: int
     pauses_s: tuple[float, ...]
     has_poison_queue: bool
+    jitter: float = 0.0
+    unfailed: int = 0
 
     @classmethod
-    def of(cls, options: QueueOptions, *, has_poison_queue: bool) -> TriesPolicy:
-        """The policy that a function's options mean."""
+    def of(cls, function: FunctionDefinition, *, has_poison_queue: bool) -> TriesPolicy:
+        """The policy that a function's options mean: retryDelays goes before visibilityTimeout."""
+        own = function.own
         return cls(
-            max_dequeue_count=options.max_dequeue_count,
-            pauses_s=(options.visibility_timeout_s,),
+            max_dequeue_count=function.options.max_dequeue_count,
+            pauses_s=own.retry_delays_s or (function.options.visibility_timeout_s,),
             has_poison_queue=has_poison_queue,
+            jitter=own.retry_jitter if own.retry_delays_s else 0.0,
         )
 
     def pause_after(self, dequeue_count: int) -> float:
         """Return the pause after the try with that dequeue count (from 1)."""
-        return self.pauses_s[min(max(dequeue_count, 1), len(self.pauses_s)) - 1]
+        failed = max(dequeue_count - self.unfailed, 1)
+        return self.pauses_s[min(failed, len(self.pauses_s)) - 1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +133,23 @@ def decide(outcome: Outcome, dequeue_count: int, policy: TriesPolicy) -> Disposi
             assert_never(outcome)
 
 
+def varied(disposition: Disposition, policy: TriesPolicy, random: Random) -> Disposition:
+    """Return it with the pause of a failed try varied by the policy's jitter, if that has one.
+
+    In whole seconds, which is all that the service keeps, from 0 to the 7 days that it takes.
+    """
+    if not policy.jitter or not isinstance(disposition, Retry):
+        return disposition
+    least_s, most_s = spread_of(disposition.after_s, policy.jitter)
+    return Retry(after_s=float(round(random.uniform(least_s, most_s))))
+
+
+def spread_of(pause_s: float, jitter: float) -> tuple[float, float]:
+    """Return the least and the longest of a pause that is varied by that part of itself."""
+    most_s = min(pause_s * (1 + jitter), LONGEST_VISIBILITY_S)
+    return min(max(pause_s * (1 - jitter), 0.0), most_s), most_s
+
+
 def _after_failure(dequeue_count: int, policy: TriesPolicy) -> Disposition:
     if policy.has_poison_queue:
         if dequeue_count >= policy.max_dequeue_count:
@@ -171,7 +197,8 @@ class _Copy:
 class Settlement:
     """Carries dispositions out on one queue, and its poison queue where there is one.
 
-    `foresight` looks, at the first failed try, whether the poison queue could be had.
+    `foresight` looks, at the first failed try, whether the poison queue could be had;
+    `poison_ttl_s` is how long a message stays there.
     """
 
     def __init__(
@@ -181,12 +208,21 @@ class Settlement:
         clock: Clock,
         wakeups: Wakeups,
         foresight: Foresight | None = None,
+        poison_ttl_s: float = NEVER_EXPIRES_S,
+        random: Random | None = None,
     ) -> None:
         self.poison = poison
         self._foresight = foresight
+        self._random = random or Random()  # noqa: S311  # spreads pauses, guards nothing
         self._clock = clock
         self._wakeups = wakeups
-        self._copies = PoisonCopies(poison, wakeups) if poison is not None else None
+        self._copies: PoisonCopies | None = None
+        if poison is not None:
+            self._copies = PoisonCopies(poison, wakeups, ttl_s=poison_ttl_s)
+
+    def varied(self, disposition: Disposition, policy: TriesPolicy) -> Disposition:
+        """See `varied`: by this one's own random numbers."""
+        return varied(disposition, policy, self._random)
 
     async def carry_out(self, disposition: Disposition, lease: Lease) -> Settled:
         """Do it, trying again as long as the lease lasts; never raises a `QueueError`."""

@@ -26,7 +26,6 @@ from qtrigger.invocation import (
 from qtrigger.outputs import OutputWriter, Planned
 from qtrigger.project.binding_data import binding_data
 from qtrigger.project.model import FunctionDefinition, Project, Severity
-from qtrigger.project.queue_names import poison_queue
 from qtrigger.settlement import Disposition, TriesPolicy, decide
 from qtrigger.workers.worker import Worker
 
@@ -152,8 +151,7 @@ async def try_out(
     ran = await worker.invoke(invocation)
     outcome = ran.outcomes[0]
     planned: Sequence[Planned] = ()
-    has_poison = poison_queue(function.trigger.queue) is not None
-    policy = TriesPolicy.of(function.options, has_poison_queue=has_poison)
+    policy = TriesPolicy.of(function, has_poison_queue=function.poison_queue is not None)
     if isinstance(outcome, Succeeded):
         try:
             planned = outputs.plan(outcome.outputs, binding_data(message))

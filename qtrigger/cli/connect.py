@@ -21,7 +21,6 @@ from qtrigger.project.model import (
     QueueTrigger,
     Severity,
 )
-from qtrigger.project.queue_names import poison_queue
 from qtrigger.queues import rights, wire
 from qtrigger.queues.account import Account, Identity, Sas
 from qtrigger.queues.look import Inspected, Look, look_at_each
@@ -124,7 +123,7 @@ def _queues(project: Project) -> list[Queue]:
 def _uses(function: FunctionDefinition) -> Iterator[tuple[Account, str, Use]]:
     trigger = function.trigger
     yield trigger.account, trigger.queue, _use(TRIGGER, function, trigger)
-    if poison := poison_queue(trigger.queue):
+    if poison := function.poison_queue:
         yield trigger.account, poison, _use(POISON, function, trigger)
     for output in function.outputs:
         if output.account is not None:

@@ -33,6 +33,8 @@ VERBS = {
     "schema": "Print the JSON Schema of host.json or another file, for editors.",
     "send": "Put messages on a queue, encoded as the project expects them.",
     "invoke": "Run one function once, without a queue.",
+    "pause": "Ask for no more messages of a function, or list what is paused.",
+    "resume": "End a function's pause, and close its circuit breaker.",
 }
 
 EPILOG = """\b

@@ -19,7 +19,7 @@ SCHEMA_VERSION: Final = 1
 HIDDEN: Final = "(hidden)"
 # Two options that are often taken one for the other.
 NOTE: Final = (
-    "visibilityTimeout is the pause after a failed try; "
+    "visibilityTimeout is the pause after a failed try, where no retryDelays are given; "
     "what keeps a message while its function runs is qtrigger.lease, which is renewed."
 )
 EMPTY: Final = "(empty)"

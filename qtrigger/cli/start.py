@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from qtrigger import tellers
 from qtrigger.cli import loop, projects, wiring
 from qtrigger.cli.collector import resting_collector
 from qtrigger.cli.emulation import Choice, LocalEmulator
@@ -24,6 +25,7 @@ from qtrigger.clock import SystemClock
 from qtrigger.errors import ExitCode, ProjectError
 from qtrigger.events import EventSink, HostLog
 from qtrigger.host import Host
+from qtrigger.pauses import PauseFile, state_folder
 from qtrigger.queues.services import QueueServices
 from qtrigger.supervisor import Supervisor
 from qtrigger.telemetry.sinks import FanOut, LibraryLogs, Tally
@@ -59,6 +61,7 @@ class StartOptions:
     shutdown_timeout: float | None
     exit_when_idle: float | None
     emulator: Choice
+    state: str | None
 
 
 EPILOG = """\b
@@ -98,6 +101,7 @@ Examples:
     show_default=True,
     help="What to start when the project uses the local emulator and none runs (Development only).",
 )
+@wiring.state_option
 @click.option(
     "--log-format",
     type=click.Choice(["auto", "console", "plain", "json"]),
@@ -192,8 +196,14 @@ class HostStarter:
             sink=self._sink,
             random=Random(),  # noqa: S311  # spreads polls, guards nothing
             tries=self._tries,
+            pauses=PauseFile(state_folder(options.root, options.state)),
         )
-        await host.start(workers=count, interpreter=interpreter.why, began_at=began_at)
+        await host.start(
+            workers=count,
+            interpreter=interpreter.why,
+            began_at=began_at,
+            open_tellers=tellers.opener(options.root, os.environ, self._clock),
+        )
         if not host.listeners:
             await host.stop("nothing to run", up_to_s=0.0, at_once=asyncio.Event())
             raise ProjectError("no function could be loaded. Mend the findings above.")

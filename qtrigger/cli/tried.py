@@ -24,7 +24,16 @@ from qtrigger.outputs import Planned
 from qtrigger.project.model import FunctionDefinition
 from qtrigger.queues.client import NEVER_EXPIRES_S
 from qtrigger.reports import disposition_name
-from qtrigger.settlement import Abandon, Ack, Disposition, Drop, Poison, Release, Retry
+from qtrigger.settlement import (
+    Abandon,
+    Ack,
+    Disposition,
+    Drop,
+    Poison,
+    Release,
+    Retry,
+    spread_of,
+)
 from qtrigger.telemetry.line import level_name
 from qtrigger.telemetry.outcomes import duration_text
 from qtrigger.tryout import TriedOut
@@ -117,16 +126,25 @@ def _fate(function: FunctionDefinition, tried: TriedOut) -> str:
         case Ack():
             return "now be deleted"
         case Retry(after_s=after_s):
-            when = f"in {duration_text(after_s)}" if after_s else "at once"
-            return f"now be tried again {when}, after {tries}"
+            return f"now be tried again {_when(function, after_s)}, after {tries}"
         case Release(after_s=after_s):
             return f"now come back in {duration_text(after_s)}"
         case Poison():
-            return f"now go to the poison queue, after {tries}"
+            return f"now go to the poison queue {function.poison_queue}, after {tries}"
         case Abandon():
             return f"now stay hidden until its lease ends, after {tries}"
         case Drop():
             return "be left alone"
+
+
+def _when(function: FunctionDefinition, after_s: float) -> str:
+    jitter = function.own.retry_jitter if function.own.retry_delays_s else 0.0
+    if not after_s:
+        return "at once"
+    if not jitter:
+        return f"in {duration_text(after_s)}"
+    least_s, most_s = spread_of(after_s, jitter)
+    return f"in {duration_text(least_s)} to {duration_text(most_s)}"
 
 
 def _times(planned: Planned) -> str:

@@ -41,6 +41,16 @@ environment_option = click.option(
     help="Which defaults apply: Development, or Production and any other name.",
 )
 
+# The same for every verb that reads or writes what outlives a host.
+state_option = click.option(
+    "--state",
+    envvar="QTRIGGER_STATE",
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    show_envvar=True,
+    help="Where pauses are kept (default: .qtrigger in the project).",
+)
+
 
 def find_root(given: str | None) -> Path:
     """Return the project's folder: the given one, else the nearest with host.json upwards.

@@ -12,6 +12,7 @@ from typing import Protocol
 from qtrigger.events.host import (
     Finding,
     FunctionLoadFailed,
+    FunctionPaused,
     FunctionResumed,
     FunctionState,
     HostLog,
@@ -36,7 +37,10 @@ from qtrigger.events.messages import (
     StillRunning,
     UserLog,
 )
+from qtrigger.events.notices import NoticeFailed, NoticesDropped
 from qtrigger.events.queues import (
+    BreakerClosed,
+    BreakerOpened,
     MessagesHidden,
     PollFinished,
     QueueStateChanged,
@@ -45,11 +49,14 @@ from qtrigger.events.queues import (
 )
 
 __all__ = [
+    "BreakerClosed",
+    "BreakerOpened",
     "CheckpointNotKept",
     "Event",
     "EventSink",
     "Finding",
     "FunctionLoadFailed",
+    "FunctionPaused",
     "FunctionResumed",
     "FunctionState",
     "HostLog",
@@ -63,6 +70,8 @@ __all__ = [
     "MessageHandedBack",
     "MessagePoisoned",
     "MessagesHidden",
+    "NoticeFailed",
+    "NoticesDropped",
     "PollFinished",
     "QueueStateChanged",
     "ReloadRejected",
@@ -86,6 +95,8 @@ Event = (
     | PollFinished
     | QueueStateChanged
     | MessagesHidden
+    | BreakerOpened
+    | BreakerClosed
     | ThrottlingBegan
     | ThrottlingEnded
     | InvocationStarted
@@ -93,6 +104,8 @@ Event = (
     | InvocationFinished
     | RetryPending
     | MessagePoisoned
+    | NoticeFailed
+    | NoticesDropped
     | MessageHandedBack
     | LeaseRenewed
     | RenewalFailed
@@ -102,6 +115,7 @@ Event = (
     | WorkerStarted
     | WorkerEnded
     | FunctionLoadFailed
+    | FunctionPaused
     | FunctionResumed
     | UserLog
     | HostLog

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +26,7 @@ class Finding:
 class FunctionState:
     """A function in the list shown at start.
 
-    `state` is ready, disabled, failed or not run here.
+    `state` is ready, paused, disabled, failed or not run here.
     """
 
     name: str
@@ -109,10 +110,29 @@ class FunctionLoadFailed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FunctionResumed:
-    """A function that no worker could load any more was loaded again, and is polled."""
+class FunctionPaused:
+    """Somebody has paused a function: no more of its messages are asked for.
+
+    `until` None is until somebody resumes it.
+    """
 
     function: str
+    by: str
+    reason: str
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionResumed:
+    """One reason not to poll for a function is gone.
+
+    `cause` is load (a worker can load it again), hand (somebody resumed it) or time (its pause is
+    over). `held` are the reasons that are left, see `Listener.paused`; without one it is polled.
+    """
+
+    function: str
+    cause: str = "load"
+    held: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -97,11 +97,15 @@ class MessagePoisoned:
 
 @value(frozen=True, slots=True, kw_only=True)
 class MessageHandedBack:
-    """A message that arrived while stopping was released without having been started."""
+    """A message was released without having been started.
+
+    It came while stopping, or (`cause` breaker) when its function's circuit breaker had opened.
+    """
 
     function: str
     queue: str
     message_id: str
+    cause: str = "stop"
 
 
 @value(frozen=True, slots=True, kw_only=True)

@@ -45,6 +45,38 @@ class MessagesHidden:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BreakerOpened:
+    """A function has failed too often in a row: no message is asked for, for `pause_s` seconds.
+
+    `failures` in a row came from so many different `messages`; the last one's error is `error`.
+    `probe` when it was open before, and the one message that was tried has failed as well.
+    """
+
+    function: str
+    queue: str
+    failures: int
+    messages: int
+    error_type: str
+    error: str
+    pause_s: float
+    probe: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BreakerClosed:
+    """Messages are asked for again as ever, after `failures` in a row within `lasted_s` seconds.
+
+    `cause` is probe (a message has succeeded) or hand (somebody resumed the function).
+    """
+
+    function: str
+    queue: str
+    cause: str
+    failures: int
+    lasted_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ThrottlingBegan:
     """A storage account begins to answer that it is busy; `message` is the first such answer."""
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from qtrigger.project import bindings, disabling, own_options, problems, retry
+from qtrigger.project import bindings, disabling, many, own_options, problems, retry
 from qtrigger.project.findings import Findings, shown
 from qtrigger.project.host_json import HostFile
 from qtrigger.project.model import FunctionDefinition, HostConfig, RetryPolicy
@@ -114,8 +114,15 @@ def define(
     found = bindings.read(tree, scope.schema, scope.settings, findings)
     own = OwnOptions()
     if not findings.failed:
-        own = own_options.read(scope.host, declaration.name, scope.settings, findings)
-    policy = _retry(declaration, scope, findings)
+        queue = found.trigger.queue if found else ""
+        own = own_options.read(scope.host, declaration.name, queue, scope.settings, findings)
+    if found is not None and not findings.failed:
+        found = many.as_host_says(found, scope.host, declaration.name)
+    gets_lists = found is not None and found.trigger.many
+    policy = _retry(declaration, scope, findings, gets_lists=gets_lists)
+    if found is not None and gets_lists:
+        own = many.without_order(own, tree, findings)
+        many.check_outputs(found.outputs, tree, findings)
     script = _script(declaration, findings)
     reason = scope.left_out(declaration.name) or disabling.disabled(
         declaration.name, tree, scope.settings, findings
@@ -151,13 +158,22 @@ def _check_name(declaration: Declaration, findings: Findings) -> None:
         )
 
 
-def _retry(declaration: Declaration, scope: Scope, findings: Findings) -> RetryPolicy | None:
+def _retry(
+    declaration: Declaration, scope: Scope, findings: Findings, *, gets_lists: bool
+) -> RetryPolicy | None:
     tree = declaration.tree
     own = Findings(declaration.name)
     policy = retry.read(tree, ("retry",), scope.schema, own)
     findings.add(*own.problems)
     if policy is None or own.failed or findings.failed:
-        return scope.config.retry if tree.at(("retry",)) is None else None
+        policy, has_own = scope.config.retry if tree.at(("retry",)) is None else None, False
+    else:
+        has_own = True
+    if gets_lists:
+        many.without_retries(policy, tree, findings)
+        return None
+    if policy is None or not has_own:
+        return policy
     tries = scope.host.options(declaration.name).max_dequeue_count
     retry.note_product(policy, tree, ("retry",), tries, findings)
     return policy

@@ -85,12 +85,12 @@ def _origin(host: HostFile, path: tuple[str, ...]) -> str:
 
 def _text(value: Any, node: Node) -> str:
     """An option's value for people; a faulty one is reported elsewhere, and shown with care."""
+    if node.get("x-secret"):
+        return _without_secret(value) if isinstance(value, str) else "(hidden)"
     if isinstance(value, str) and value in node.get("enum", ()):
         return value
     if isinstance(value, list):
         return ", ".join(_text(each, node.get("items", {})) for each in value) or "none"
-    if isinstance(value, str) and node.get("x-secret"):
-        return _without_secret(value)
     if "x-timespan" in node:
         try:
             seconds = durations.read(value, node).seconds
@@ -102,5 +102,8 @@ def _text(value: Any, node: Node) -> str:
 
 def _without_secret(url: str) -> str:
     """An address without what follows its host's name, which is often what opens it."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "(hidden)"
     return f"{parts.scheme}://{parts.hostname}/…" if parts.hostname else "(hidden)"

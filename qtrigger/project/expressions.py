@@ -44,6 +44,13 @@ def parse(template: str) -> tuple[str | Expression, ...]:
     return tuple(_pieces(template))
 
 
+def needing_message(template: str) -> Expression | None:
+    """The first expression in it that has a value only for one message. Raises ExpressionError."""
+    known = (*_RANDOM, *_TIME, _METHOD)
+    pieces = (piece for piece in parse(template) if isinstance(piece, Expression))
+    return next((piece for piece in pieces if piece.name.casefold() not in known), None)
+
+
 def resolve(
     template: str,
     data: Mapping[str, Any],

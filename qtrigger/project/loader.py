@@ -16,6 +16,7 @@ from qtrigger.project import (
     function_json,
     host_json,
     local_settings,
+    poison_queues,
     schemas,
 )
 from qtrigger.project.definitions import Declaration, Scope
@@ -73,6 +74,7 @@ def load_project(
         functions = _functions(root, folders, script, decorated, scope, findings)
         if script is None or decorated is not None:
             note_strangers(functions, scope, only, findings)
+        poison_queues.settle(functions, scope.host)
     runnable = functions.defined if usable else []
     return Project(
         root=root,

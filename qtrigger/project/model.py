@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from qtrigger.project.options import OwnOptions
+from qtrigger.project.queue_names import poison_queue
 from qtrigger.queues.account import Account
 
 
@@ -141,6 +142,12 @@ class FunctionDefinition:
     retry: RetryPolicy | None = None
     decorated: bool = False
     own: OwnOptions = field(default_factory=OwnOptions)
+
+    @property
+    def poison_queue(self) -> str | None:
+        """Where its poisoned messages go, in its trigger's account; None where there is none."""
+        named = self.own.poison_queue
+        return named if named or named is None else poison_queue(self.trigger.queue)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ Owns their form; what they do is for those who are given them. No I/O.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from qtrigger.queues.client import NEVER_EXPIRES_S
 
@@ -27,7 +27,7 @@ class PoisonNotice:
     """
 
     command: tuple[str, ...] = ()
-    url: str = ""
+    url: str = field(default="", repr=False)
     include_body: bool = False
 
 
@@ -37,14 +37,15 @@ class OwnOptions:
 
     `retry_delays_s` are the waits after the first, second … failed try, the last repeats; empty
     leaves it to visibilityTimeout. `retry_jitter` is the part of a wait (0 to 1) by which it
-    varies. `poison_queue` "" is the queue's own name with -poison. `max_per_minute` and
+    varies. `poison_queue` "" is the queue's own name with -poison where that can be; None is none
+    at all, since it is itself where others' poisoned messages go. `max_per_minute` and
     `max_concurrent` None are without limit. `order_by` is a place such as `$.customer.id`, "" for
     none.
     """
 
     retry_delays_s: tuple[float, ...] = ()
     retry_jitter: float = 0.0
-    poison_queue: str = ""
+    poison_queue: str | None = ""
     poison_ttl_s: float = NEVER_EXPIRES_S
     on_poison: PoisonNotice | None = None
     breaker: CircuitBreaker | None = None

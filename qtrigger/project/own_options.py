@@ -6,27 +6,38 @@ that may hold some. What the options do is for others.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from qtrigger.project import durations, queue_names, schemas
 from qtrigger.project.expansion import ExpansionError, expand
 from qtrigger.project.findings import Findings, shown
-from qtrigger.project.host_json import OWN, HostFile
+from qtrigger.project.host_json import FUNCTIONS, OWN, HostFile
 from qtrigger.project.options import CircuitBreaker, OwnOptions, PoisonNotice
 from qtrigger.project.settings import Settings
 from qtrigger.queues.client import NEVER_EXPIRES_S
 
+POISON_QUEUE: Final = "poisonQueueName"
+_SETTING: Final = re.compile(r"%[^%]*%")
+_PERCENT: Final = (
+    'put the whole address into one setting, "%NAME%"; a literal percent sign is written "%%"'
+)
 _SCHEMES: Final = ("http", "https")
 
 
-def read(host: HostFile, function: str, settings: Settings, findings: Findings) -> OwnOptions:
-    """The options of a function; what is wrong with a text is noted, and stops the function."""
+def read(
+    host: HostFile, function: str, queue: str, settings: Settings, findings: Findings
+) -> OwnOptions:
+    """The options of a function; what is wrong with a text is noted, and stops the function.
+
+    `queue` is the function's own, "" when it could not be read.
+    """
     reader = _Reader(host, function, settings, findings)
     return OwnOptions(
         retry_delays_s=reader.delays("retryDelays"),
         retry_jitter=float(reader.value("retryJitter")),
-        poison_queue=reader.queue("poisonQueueName"),
+        poison_queue=reader.poison_queue(queue),
         poison_ttl_s=reader.lifetime("poisonTimeToLive"),
         on_poison=reader.notice("onPoison"),
         breaker=reader.breaker("circuitBreaker"),
@@ -34,6 +45,11 @@ def read(host: HostFile, function: str, settings: Settings, findings: Findings) 
         max_concurrent=host.tree.at(host.own_path(function, "maxConcurrent", shared=False)) or None,
         order_by=host.tree.at(host.own_path(function, "orderBy", shared=False)) or "",
     )
+
+
+def is_own(host: HostFile, function: str, key: str) -> bool:
+    """Whether the option that applies is the function's own, and not the one for all."""
+    return host.own_path(function, key)[: len(FUNCTIONS)] == FUNCTIONS
 
 
 class _Reader:
@@ -60,16 +76,22 @@ class _Reader:
         ).seconds
         return NEVER_EXPIRES_S if seconds is None else seconds
 
-    def queue(self, key: str) -> str:
-        name = self._expanded(key)
+    def poison_queue(self, own_queue: str) -> str | None:
+        name = self._expanded(POISON_QUEUE)
         if not name:
             return ""
         try:
-            return queue_names.checked(name)
+            name = queue_names.checked(name)
         except queue_names.QueueNameError as error:
             hint = f"a queue name has {queue_names.RULE}"
-            self._refuse(key, f"{shown(name)} {error}", hint)
+            self._refuse(POISON_QUEUE, f"{shown(name)} {error}", hint)
             return ""
+        if name != own_queue:
+            return name
+        if is_own(self._host, self._function, POISON_QUEUE):
+            what = f"{shown(name)} is the function's own queue: nothing would leave it"
+            self._refuse(POISON_QUEUE, what, "name another queue, or leave it out")
+        return None  # said for all, and this function is the one that looks after it
 
     def notice(self, key: str) -> PoisonNotice | None:
         given = self.value(key) or {}
@@ -77,9 +99,8 @@ class _Reader:
             if given:
                 self._refuse(key, "says neither a command nor a url")
             return None
-        url = self._expanded(key, "url")
-        parts = urlsplit(url)
-        if url and (parts.scheme not in _SCHEMES or not parts.hostname):
+        url = self._address(key, given.get("url") or "")
+        if url and not _is_address(url):
             # Not shown: it may be a secret.
             self._refuse(key, "url is no http or https address")
         return PoisonNotice(
@@ -103,16 +124,36 @@ class _Reader:
             pause_s=durations.read(part["pause"], node).seconds or 0.0,
         )
 
-    def _expanded(self, key: str, *part: str) -> str:
-        text: Any = self.value(key)
-        for name in part:
-            text = (text or {}).get(name)
+    def _address(self, key: str, text: str) -> str:
+        """The url with settings put in; of one that holds more than a setting's name none is shown.
+
+        What stands between two percent signs may be a part of a secret then.
+        """
         try:
-            return expand(text or "", self._settings).strip()
+            return expand(text, self._settings).strip()
         except ExpansionError as error:
-            self._refuse(".".join((key, *part)), str(error), error.hint)
+            if _SETTING.fullmatch(text):
+                self._refuse(f"{key}.url", str(error), error.hint)
+            else:
+                what = "names an app setting that is missing, or holds a percent sign of its own"
+                self._refuse(f"{key}.url", what, _PERCENT)
+            return ""
+
+    def _expanded(self, key: str) -> str:
+        try:
+            return expand(self.value(key) or "", self._settings).strip()
+        except ExpansionError as error:
+            self._refuse(key, str(error), error.hint)
             return ""
 
     def _refuse(self, key: str, what: str, hint: str = "") -> None:
         path = self._host.own_path(self._function, key.split(".", maxsplit=1)[0])
         self._findings.error(f"{key}: {what}", self._host.tree.place(path), hint)
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in _SCHEMES and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # of brackets, or of a port that is none
+        return False

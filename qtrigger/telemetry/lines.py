@@ -11,7 +11,6 @@ import logging
 from qtrigger.events import (
     Finding,
     FunctionLoadFailed,
-    FunctionResumed,
     HostLog,
     HostReady,
     HostStopped,
@@ -25,11 +24,11 @@ from qtrigger.events import (
     WorkerEnded,
     WorkerStarted,
 )
-from qtrigger.telemetry import message_lines
+from qtrigger.telemetry import message_lines, notice_lines, pause_lines
 from qtrigger.telemetry.line import Line, line_of, sentence
 from qtrigger.telemetry.outcomes import duration_text, ended_text
 
-__all__ = ["Line", "line_of", "message_lines"]
+__all__ = ["Line", "line_of", "message_lines", "notice_lines", "pause_lines"]
 
 DEBUG, INFO, WARNING, ERROR = logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR
 
@@ -224,17 +223,6 @@ def _(event: FunctionLoadFailed) -> Line:
         function=event.function,
         text=f"{place}{event.message}{hint}",
         details=event.traceback,
-    )
-
-
-@line_of.register
-def _(event: FunctionResumed) -> Line:
-    return Line(
-        event="function.resumed",
-        level=INFO,
-        tag="ready",
-        function=event.function,
-        text="a worker has loaded it again: it is polled again",
     )
 
 

@@ -31,6 +31,12 @@ from qtrigger.telemetry.outcomes import (
     duration_text,
 )
 
+# See `MessageHandedBack.cause`.
+HANDED_BACK = {
+    "stop": "it came while stopping",
+    "breaker": "it came when the circuit breaker had opened",
+}
+
 DEBUG, INFO, WARNING, ERROR = logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR
 
 
@@ -144,8 +150,8 @@ def _(event: MessageHandedBack) -> Line:
         tag="back",
         function=event.function,
         message_id=event.message_id,
-        text=f"to {event.queue}: it came while stopping",
-        fields={"queue": event.queue},
+        text=f"to {event.queue}: {HANDED_BACK[event.cause]}",
+        fields={"queue": event.queue, "cause": event.cause},
     )
 
 

@@ -161,6 +161,8 @@ def _failed(event: InvocationFinished) -> str:
         return f"{tries}, last try"
     if event.disposition == "abandoned":
         return f"{tries}, again when its lease ends"
+    if event.disposition == "released":  # by an open circuit breaker alone
+        return f"{tries}, not counted, again in {duration_text(event.retry_after_s)}"
     return tries
 
 

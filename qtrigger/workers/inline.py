@@ -27,6 +27,7 @@ from qtrigger.invocation import (
 )
 from qtrigger.workers import answers
 from qtrigger.workers.python.annotations import SignatureError
+from qtrigger.workers.python.batches import BatchCall
 from qtrigger.workers.python.calls import Call
 from qtrigger.workers.python.checkpoints import Checkpoints
 from qtrigger.workers.python.context import SCOPE, Context, Scope
@@ -103,22 +104,23 @@ class InlineWorker:
         """See `Worker`."""
         if self._stopped:
             return answers.every(invocation, Interrupted(), 0.0)
-        if len(invocation.messages) != 1:
+        plan = self._plans[invocation.function]
+        if len(invocation.messages) != 1 and not plan.many:
             text = f"{invocation.function} takes one message at a time"
             failed = Failed(error=ErrorDetail(type="WorkerError", message=text))
             return answers.every(invocation, failed, 0.0)
-        plan = self._plans[invocation.function]
         scope = Scope(plan.name, invocation.id, invocation.messages[0].id)
         call = self._call(plan, scope, invocation)
         began = self._clock.monotonic()
         SCOPE.set(scope)
         if not plan.is_async:
             end, blobs = call.plain()
-            return answers.ran(invocation, [end], b"".join(blobs), self._clock.monotonic() - began)
+            duration_s = self._clock.monotonic() - began
+            return answers.ran(invocation, call.ends(end), b"".join(blobs), duration_s)
         run = _Running(asyncio.create_task(call.awaited(), name=f"invocation {invocation.id}"))
         self._open.add(run)
         run.task.add_done_callback(lambda _task: self._open.discard(run))
-        return await self._answer(run, invocation, began)
+        return await self._answer(run, call, invocation, began)
 
     async def stop(self, grace_s: float) -> None:
         """See `Worker`."""
@@ -149,17 +151,20 @@ class InlineWorker:
             max_dequeue_count=invocation.max_dequeue_count,
             thread_local_storage=storage,
             retry=answers.retry_part(invocation),
-            checkpoints=Checkpoints(keep),
+            checkpoints=None if plan.many else Checkpoints(keep),
             encoding=plan.encoding,
         )
 
         def notice(kind: str, text: str) -> None:
             self._notice(plan.name, kind, text)
 
-        message = _message(invocation.messages[0], invocation.max_dequeue_count)
-        return Call(plan, message, context, self._describer, notice, self._wishes)
+        most = invocation.max_dequeue_count
+        messages = [_message(each, most) for each in invocation.messages]
+        if plan.many:
+            return BatchCall(plan, messages, context, self._describer, notice, self._wishes)
+        return Call(plan, messages[0], context, self._describer, notice, self._wishes)
 
-    async def _answer(self, run: _Running, invocation: Invocation, began: float) -> Ran:
+    async def _answer(self, run: _Running, call: Call, invocation: Invocation, began: float) -> Ran:
         timer = None
         if (limit_s := invocation.timeout_s) is not None:
             over = TimedOut(after_s=limit_s)
@@ -175,7 +180,7 @@ class InlineWorker:
         duration_s = self._clock.monotonic() - began
         if run.cut_short is not None:
             return answers.every(invocation, run.cut_short, duration_s)
-        return answers.ran(invocation, [end], b"".join(blobs), duration_s)
+        return answers.ran(invocation, call.ends(end), b"".join(blobs), duration_s)
 
 
 def _message(message: TriggerMessage, max_dequeue_count: int) -> Message:

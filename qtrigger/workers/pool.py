@@ -16,8 +16,8 @@ from qtrigger.clock import Clock
 from qtrigger.errors import WorkerStartError
 from qtrigger.events import EventSink
 from qtrigger.invocation import Interrupted, Invocation, Ran, WorkerLost
+from qtrigger.lane import Lane
 from qtrigger.workers import answers
-from qtrigger.workers.lane import Lane
 from qtrigger.workers.loads import LoadNews
 from qtrigger.workers.pooled import PooledWorker
 from qtrigger.workers.seat import Seat

@@ -94,6 +94,13 @@ class Process(asyncio.SubprocessProtocol):
         await self._clock.wait(self._silent, SILENT_WITHIN_S)
         self.close()
 
+    def feed(self, data: bytes) -> None:
+        """Give it all that there is on its standard input; it need not read it."""
+        assert self._transport is not None
+        pipe = cast("asyncio.WriteTransport", self._transport.get_pipe_transport(0))
+        pipe.write(data)
+        pipe.close()
+
     def hold(self, descriptor: int) -> None:
         """Keep a descriptor open for as long as the process is wanted."""
         self._held = descriptor
@@ -161,13 +168,17 @@ async def spawn(
     env: Mapping[str, str],
     pass_fds: Sequence[int],
     process: Process,
+    stdin: int = asyncio.subprocess.DEVNULL,
 ) -> None:
-    """Start `command`, with `process` as its protocol. Raises WorkerStartError."""
+    """Start `command`, with `process` as its protocol. Raises WorkerStartError.
+
+    With PIPE as its `stdin` it can be fed.
+    """
     try:
         await asyncio.get_running_loop().subprocess_exec(
             lambda: process,
             *command,
-            stdin=asyncio.subprocess.DEVNULL,
+            stdin=stdin,
             cwd=cwd,
             env=dict(env),
             pass_fds=pass_fds,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from qtrigger.project.options import CircuitBreaker, OwnOptions, PoisonNotice
-from tests.conformance.said import told
+from tests.conformance.said import said, told
 from tests.unit.project.folder import ProjectFolder
 
 GIVEN: list[tuple[str, Any, dict[str, Any]]] = [
@@ -124,6 +124,45 @@ def test_an_address_is_never_shown_in_full(folder: ProjectFolder) -> None:
 
     assert shown["qtrigger.onPoison.url"] == "https://hooks.example/…"
     assert not any("s3cret" in value for value in shown.values())
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://user:s3cret@hooks.example/s3cret?key=s3cret",
+        "https://[s3cret",
+        "https://hooks.example:99999/s3cret",
+        "ftp://hooks.example/s3cret",
+        "s3cret",
+        "%NOPE%/s3cret",
+        "https://hooks.example/a%2Fs3cret%3D",
+        "https://hooks.example/s3cret%20",
+        ["https://hooks.example/s3cret"],
+        {"s3cret": "s3cret"},
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("own", [False, True], ids=["for all", "of one"])
+def test_whatever_is_wrong_with_an_address_nothing_shows_it(
+    folder: ProjectFolder, url: Any, own: bool
+) -> None:
+    folder.function()
+    option = {"onPoison": {"url": url}}
+    folder.host(qtrigger={"functions": {"resize": option}} if own else option)
+
+    project = folder.load()
+
+    shown = [each.value for each in project.effective if each.key.endswith("url")]
+    texts = [*said(project), *shown, repr(project.functions)]
+    assert not [text for text in texts if "s3cret" in text]
+    assert project.functions or said(project)
+
+
+def test_a_missing_setting_for_an_address_is_named(folder: ProjectFolder) -> None:
+    folder.function()
+    folder.host(qtrigger={"onPoison": {"url": "%HOOK%"}})
+
+    assert told(folder.load(), 'onPoison.url: "%HOOK%"', "set HOOK")
 
 
 def test_options_that_are_not_given_are_shown_as_none(folder: ProjectFolder) -> None:

@@ -152,12 +152,12 @@ async def test_a_pause_ends_it() -> None:
     bench = await begun(600)
     await bench.clock.advance(0.065)
 
-    bench.listener.pause()
+    bench.listener.pause("hand")
     asked = len(bench.service.times("receive"))  # a batch may be among them, and one beside it
     await bench.clock.advance(1.0)
 
     assert len(bench.service.times("receive")) == asked
-    bench.listener.resume()
+    bench.listener.resume("hand")
     await bench.clock.advance(1.0)
     assert bench.left() == []
     await bench.stop()

@@ -10,7 +10,9 @@ import re
 from tests.e2e.support import REPOSITORY, ProjectFolder
 
 _BLOCK = re.compile(r"^```\w+ (?P<path>\S+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
-_QUEUE = re.compile(r'"(?P<key>queueName|poisonQueueName)":\s*"(?P<name>[a-z0-9-]+)"')
+_QUEUE = re.compile(
+    r'(?P<key>"(?:queueName|poisonQueueName)":\s*|queue_name=)"(?P<name>[a-z0-9-]+)"'
+)
 
 
 def write_project(page: str, folder: ProjectFolder) -> list[str]:
@@ -24,9 +26,9 @@ def write_project(page: str, folder: ProjectFolder) -> list[str]:
     for path, content in files.items():
         target = folder.root / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(_own_queues(content, folder) if path.endswith(".json") else content)
+        target.write_text(_own_queues(content, folder))
     return sorted(files)
 
 
 def _own_queues(content: str, folder: ProjectFolder) -> str:
-    return _QUEUE.sub(lambda found: f'"{found["key"]}": "{folder.queue(found["name"])}"', content)
+    return _QUEUE.sub(lambda found: f'{found["key"]}"{folder.queue(found["name"])}"', content)

@@ -78,7 +78,7 @@ def test_a_failure_shows_the_users_frames_and_has_an_exit_code_of_its_own(
         "in main",
         "in inner",
     ]
-    assert "would now go to the poison queue, after its try 5 of 5" in err
+    assert "-poison, after its try 5 of 5" in err
 
 
 def test_machines_get_one_object_and_people_the_lines_beside_it(

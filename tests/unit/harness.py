@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -20,6 +20,7 @@ from qtrigger.invocation import (
     TriggerMessage,
 )
 from qtrigger.listener import Listener
+from qtrigger.notices import Notices, Teller
 from qtrigger.project.model import (
     FunctionDefinition,
     HostConfig,
@@ -28,6 +29,7 @@ from qtrigger.project.model import (
     QueueTrigger,
     RetryPolicy,
 )
+from qtrigger.project.options import OwnOptions
 from qtrigger.queues.account import Account, Sas
 from qtrigger.queues.memory import MemoryQueueService
 from qtrigger.queues.services import QueueServices
@@ -36,6 +38,7 @@ from qtrigger.testing.probe import Probe
 from qtrigger.tries import TriesOfAll
 
 ACCOUNT = Account(name="memory", endpoint="http://memory", credential=Sas(token=""))
+NO_OPTIONS = OwnOptions()
 PLAIN = QueueOptions(message_encoding="none")
 
 Body = Callable[[TriggerMessage], Awaitable[Outcome]]
@@ -101,6 +104,10 @@ class Bench:
         beside: Bench | None = None,
         retry: RetryPolicy | None = None,
         tries: TriesOfAll | None = None,
+        many: bool = False,
+        own: OwnOptions = NO_OPTIONS,
+        tellers: Sequence[Teller] = (),
+        max_concurrent: int | None = None,
     ) -> None:
         self.clock: ManualClock = beside.clock if beside else ManualClock()
         self.service: RecordingService = beside.service if beside else RecordingService(self.clock)
@@ -112,11 +119,12 @@ class Bench:
         self._at_once = 0
         self.name = queue
         self.queue = self.service.queue(queue)
+        function = definition("charge", queue, options=options, outputs=outputs)
         self.function = replace(
-            definition("charge", queue, options=options, outputs=outputs), retry=retry
+            function, retry=retry, trigger=replace(function.trigger, many=many), own=own
         )
         self.assembly = Assembly(
-            HostConfig(lease_s=lease_s),
+            HostConfig(lease_s=lease_s, max_concurrent=max_concurrent),
             services=QueueServices(lambda _account: self.service),
             run=self._run,
             clock=self.clock,
@@ -125,7 +133,9 @@ class Bench:
             changed=lambda: None,
             tries=tries,
         )
-        self.listener: Listener = self.assembly.listener(self.function)
+        self.notices = Notices(clock=self.clock, sink=self.probe)
+        notify = self.notices.of(self.function, lambda _function: tellers)
+        self.listener: Listener = self.assembly.listener(self.function, notify)
         self._task: asyncio.Task[None] | None = None
 
     async def start(self, *texts: str) -> None:

@@ -24,7 +24,9 @@ from qtrigger.events import (
 )
 from qtrigger.host import Host
 from qtrigger.invocation import Interrupted, Invocation, Ran
+from qtrigger.pauses import Pauses
 from qtrigger.project.model import HostConfig, Project
+from qtrigger.project.options import OwnOptions
 from qtrigger.queues.memory import MemoryQueueService
 from qtrigger.queues.services import QueueServices
 from qtrigger.supervisor import Supervisor
@@ -55,7 +57,13 @@ class House:
     """A memory account, a manual clock, and hosts whose functions run in this process."""
 
     def __init__(
-        self, functions: Functions, *, disabled: tuple[str, ...] = (), output: str = ""
+        self,
+        functions: Functions,
+        *,
+        disabled: tuple[str, ...] = (),
+        output: str = "",
+        own: OwnOptions | None = None,
+        max_concurrent: int | None = None,
     ) -> None:
         self.clock = ManualClock()
         self.service = MemoryQueueService(self.clock)
@@ -63,7 +71,10 @@ class House:
         self.functions = functions
         self.disabled = disabled
         self.output = output
+        self.own = own or OwnOptions()
+        self.max_concurrent = max_concurrent
         self.terminal_gone = False
+        self.pauses: Pauses | None = None
 
     def host(self, workers: InlineWorker | None = None) -> Host:
         worker = workers or InlineWorker(self.functions, clock=self.clock)
@@ -74,6 +85,7 @@ class House:
             clock=self.clock,
             sink=self.probe,
             random=Random(1),
+            pauses=self.pauses,
         )
 
     async def start_host(self) -> Host:
@@ -129,13 +141,14 @@ class House:
                 ),
                 bindings=(TRIGGER, RETURN) if self.output else (TRIGGER,),
                 disabled="setting X" if name in self.disabled else "",
+                own=self.own,
             )
             for name in self.functions
         ]
         return Project(
             root=Path("/nowhere"),
             environment="Development",
-            host=HostConfig(shutdown_timeout_s=30.0),
+            host=HostConfig(shutdown_timeout_s=30.0, max_concurrent=self.max_concurrent),
             settings={},
             functions=tuple(definitions),
             failed=(),

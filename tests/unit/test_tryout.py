@@ -16,9 +16,10 @@ from azure.functions.queue import QueueMessage
 from qtrigger.assembly import function_spec, output_writer
 from qtrigger.invocation import Failed, Postponed, Rejected, Succeeded, TimedOut
 from qtrigger.project.model import FunctionDefinition, HostConfig, Project, RetryPolicy
+from qtrigger.project.options import OwnOptions
 from qtrigger.queues.memory import MemoryQueueService
 from qtrigger.queues.services import QueueServices
-from qtrigger.settlement import Ack, Poison, Release, Retry
+from qtrigger.settlement import Abandon, Ack, Poison, Release, Retry
 from qtrigger.testing.clock import ManualClock
 from qtrigger.tryout import (
     FunctionNotRun,
@@ -236,6 +237,23 @@ async def test_a_failure_says_what_would_become_of_the_message(
     assert isinstance(tried.outcome, Failed)
     assert "in broken" in tried.outcome.error.traceback
     assert tried.disposition == disposition
+
+
+@pytest.mark.parametrize(("count", "after_s"), [("1", 30.0), ("2", 300.0), ("4", 300.0)])
+async def test_a_failure_says_the_wait_that_would_apply(count: str, after_s: float) -> None:
+    bench = Bench(broken, own=OwnOptions(retry_delays_s=(30.0, 300.0), retry_jitter=0.5))
+
+    tried = await bench.run(b"x", {"dequeueCount": count})
+
+    assert tried.disposition == Retry(after_s=after_s)
+
+
+async def test_a_failure_on_others_poison_queue_would_be_left_there() -> None:
+    bench = Bench(broken, own=OwnOptions(poison_queue=None))
+
+    tried = await bench.run(b"x", {"dequeueCount": "5"})
+
+    assert tried.disposition == Abandon()
 
 
 async def test_the_function_timeout_applies() -> None:

@@ -66,8 +66,12 @@ class Call:
         except BaseException as error:  # noqa: BLE001 - whatever user code raises is its failure
             return self._failed(error), []
 
+    def ends(self, end: dict[str, Any]) -> list[dict[str, Any]]:
+        """That end of the run as one for each of its messages."""
+        return [end]
+
     def _arguments(self) -> dict[str, Any]:
-        arguments: dict[str, Any] = {self._plan.trigger: self._argument()}
+        arguments: dict[str, Any] = {self._plan.trigger: self._argument(self._message)}
         if self._plan.has_context:
             arguments["context"] = self._context
         for name, known in self._plan.properties.items():
@@ -76,8 +80,7 @@ class Call:
             arguments.update(self._outs)
         return arguments
 
-    def _argument(self) -> Any:
-        message = self._message
+    def _argument(self, message: Message) -> Any:
         if self._plan.read is not None:
             return self._plan.read(message.body)
         if self._plan.takes == "bytes":

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
-from .checkpoints import Checkpoints
+from .checkpoints import CheckpointRefused, Checkpoints
 
 
 class Scope(NamedTuple):
@@ -71,7 +71,8 @@ class Context:
     try is its last. `thread_local_storage.invocation_id` is what a function sets in threads of its
     own to have their log lines attributed. `retry` is None without a retry policy; else it has
     `count`, `max` (-1 for ever) and, after a failed try, `error`: `type`, `message`, `traceback`
-    and `place`. `run` is the number by which `checkpoints` knows it.
+    and `place`. `run` is the number by which `checkpoints` knows it,
+    which are None for a run on a list of messages.
     """
 
     def __init__(
@@ -102,10 +103,12 @@ class Context:
 
         The host writes it at once, and says so if it cannot be; this does not wait for it. It may
         be called again and again; the last one counts. Without a next try it has no effect. Raises
-        a ValueError for what is no text or bytes, is too large, or comes after the run's end.
+        a ValueError for what is no text or bytes, is too large, or comes after the run's end, and
+        in a run on a list of messages, none of which is meant more than another.
         """
-        if self._checkpoints is not None:
-            self._checkpoints.leave(self._run, body, self._encoding)
+        if self._checkpoints is None:
+            raise CheckpointRefused("a function that takes lists of messages has no checkpoint")
+        self._checkpoints.leave(self._run, body, self._encoding)
 
 
 class Out:

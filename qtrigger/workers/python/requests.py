@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from .batches import BatchCall
 from .calls import Call
 from .checkpoints import Checkpoints, Keep
 from .context import Context, Scope
@@ -76,12 +77,14 @@ class Requests:
     def _run(self, request: Mapping[str, Any], body: bytes) -> Run | None:
         number, plan = request["id"], self._plans.get(request["function"])
         messages = request["messages"]
-        if plan is None or len(messages) != 1:
+        if plan is None or (len(messages) != 1 and not plan.many):
             text = "is not loaded here" if plan is None else "takes one message at a time"
             text = f"{request['function']} {text}"
             failed = {"end": "failed", "type": "WorkerError", "message": text}
             self._refuse(number, [failed] * len(messages))
             return None
+        if plan.many:
+            return self._batch(plan, request, body)
         message_id, dequeue_count, inserted, expires, visible, receipt, _size = messages[0]
         message = Message(
             message_id,
@@ -102,6 +105,30 @@ class Requests:
         call = Call(plan, message, context, self._describer, notice, self._wishes)
         return Run(number, plan, scope, call)
 
+    def _batch(self, plan: Plan, request: Mapping[str, Any], bodies: bytes) -> Run:
+        """A run on a list of messages; its lines belong to one of them only if it is the only one.
+
+        `bodies` are theirs, in order.
+        """
+        messages: list[Message] = []
+        start = 0
+        most = request["max"]
+        for message_id, count, inserted, expires, visible, receipt, size in request["messages"]:
+            body = bodies[start : start + size]
+            messages.append(
+                Message(message_id, body, count, inserted, expires, visible, receipt, most)
+            )
+            start += size
+        only = messages[0].id if len(messages) == 1 else ""
+        scope = Scope(plan.name, request["invocation"], only)
+        context = self._context(scope, plan, request) if plan.has_context else None
+
+        def notice(kind: str, text: str) -> None:
+            self._warn(scope, kind, text)
+
+        call = BatchCall(plan, messages, context, self._describer, notice, self._wishes)
+        return Run(request["id"], plan, scope, call)
+
     def _context(self, scope: Scope, plan: Plan, request: Mapping[str, Any]) -> Context:
         return Context(
             scope=scope,
@@ -109,7 +136,7 @@ class Requests:
             max_dequeue_count=request["max"],
             thread_local_storage=self._storage,
             retry=request["retry"],
-            checkpoints=self._checkpoints,
+            checkpoints=None if plan.many else self._checkpoints,
             run=request["id"],
             encoding=plan.encoding,
         )

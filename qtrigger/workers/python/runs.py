@@ -61,9 +61,11 @@ class Runs:
         self._loop = loop
         count = self._thread_count(threads)
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="function")
-        # How many runs of a plain function the threads take, where that is less than may come.
+        # How many runs of a plain function the threads take, where that is less than may come. A
+        # run of many messages is not counted: the host counts messages.
         few = count < threads
-        self.at_once = {plan.name: count for plan in plans.values() if few and not plan.is_async}
+        singles = [plan for plan in plans.values() if not plan.is_async and not plan.many]
+        self.at_once = {plan.name: count for plan in singles if few}
         self._open: dict[int, Run] = {}
         # What modules set in context variables while they were imported is seen by every run.
         self._context = contextvars.copy_context()
@@ -218,13 +220,14 @@ class Runs:
         if end["end"] == "ok" and not end.get("outputs"):
             self._channel.put_success(run.id, int(took * 1e6))
             return
-        header = {"t": "result", "id": run.id, "ends": [end], "took": took}
+        header = {"t": "result", "id": run.id, "ends": run.call.ends(end), "took": took}
         try:
             self._channel.put(header, b"".join(blobs))
         except WireError:
             total = sum(map(len, blobs))
             text = f"the outputs are {len(blobs)} messages of {total} bytes: too much for one run"
-            header["ends"] = [{"end": "failed", "type": "OutputError", "message": text}]
+            failed = {"end": "failed", "type": "OutputError", "message": text}
+            header["ends"] = run.call.ends(failed)
             self._channel.put(header)
 
     def _thread_count(self, wanted: int) -> int:

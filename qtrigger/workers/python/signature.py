@@ -14,6 +14,7 @@ from typing import Any
 
 from .annotations import SignatureError, check_return, converter, is_out, is_queue_message
 from .inputs import BodyReader, body_reader
+from .many import is_many, of_elements
 from .message import NAMES, Property, property_named
 from .shapes import Shapeless, shown
 
@@ -29,7 +30,8 @@ class Plan:
     known of the message, and `message_class` makes what `message` takes, None where nobody has
     imported it yet. `outs` maps output parameters to their converter; `returns` says whether
     there is a `$return` binding; `mode` is `azure` or `exact`, `encoding` the `messageEncoding` of
-    the function's messages.
+    the function's messages. With `many` the message's parameter and the properties get lists, of
+    which all this says how an element is made.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Plan:
     read: BodyReader | None = None
     properties: Mapping[str, Property] = field(default_factory=dict)
     message_class: Callable[..., Any] | None = None
+    many: bool = False
     encoding: str = "base64"
 
 
@@ -71,6 +74,10 @@ def plan(
     exact = mode == "exact"
     if RETURN in by_name:
         check_return(hints, exact)
+    named = parameters - set(by_name) - {"context"}
+    many = is_many(by_name[trigger])
+    if many:
+        hints = of_elements({trigger, *named}, hints)
     takes, read = _takes(trigger, hints)
     return Plan(
         name=name,
@@ -79,13 +86,14 @@ def plan(
         trigger=trigger,
         takes=takes,
         read=read,
-        properties=_properties(parameters - set(by_name), hints),
+        properties=_properties(named, hints),
         has_context="context" in parameters and "context" not in by_name,
         outs={key: converter(key, hints, exact) for key in outs},
         returns=RETURN in by_name,
         mode=mode,
         encoding=encoding,
         is_async=inspect.iscoroutinefunction(function),
+        many=many,
     )
 
 

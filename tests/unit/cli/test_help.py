@@ -8,7 +8,9 @@ from click.testing import CliRunner
 from qtrigger.cli.main import VERBS, cli
 
 
-@pytest.mark.parametrize("verb", ["start", "check", "settings", "schema", "send", "invoke"])
+@pytest.mark.parametrize(
+    "verb", ["start", "check", "settings", "schema", "send", "invoke", "pause", "resume"]
+)
 def test_each_example_of_a_verb_stands_on_a_line_of_its_own(verb: str) -> None:
     lines = CliRunner().invoke(cli, [verb, "--help"], prog_name="qtrigger").output.splitlines()
 

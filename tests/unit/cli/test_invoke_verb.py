@@ -29,6 +29,7 @@ from qtrigger.invocation import (
     WorkerLost,
 )
 from qtrigger.outputs import Planned
+from qtrigger.project.options import OwnOptions
 from qtrigger.queues.memory import MemoryQueueService
 from qtrigger.settlement import Abandon, Ack, Disposition, Drop, Poison, Release, Retry
 from qtrigger.testing.clock import ManualClock
@@ -134,7 +135,7 @@ def tried(
             Rejected(reason="no such customer"),
             Poison(reason="rejected"),
             "charge rejected the message: no such customer  1 s",
-            "now go to the poison queue, after its try 1 of 5",
+            "now go to the poison queue orders-poison, after its try 1 of 5",
         ),
         (LeaseLost(), Drop(), "charge lease lost  1 s", "be left alone"),
     ],
@@ -149,6 +150,23 @@ def test_each_end_has_its_words(
     assert json.loads(as_json(CHARGE, tried(outcome, disposition), ()))["outcome"] == (
         outcome_name(outcome)
     )
+
+
+def test_a_wait_that_is_varied_is_told_from_its_least_to_its_most() -> None:
+    own = OwnOptions(retry_delays_s=(30.0,), retry_jitter=0.2)
+    failed = tried(TimedOut(after_s=90.0), Retry(after_s=30.0))
+
+    text = as_text(replace(CHARGE, own=own), failed)
+
+    assert "now be tried again in 24 s to 36 s, after its try 1 of 5" in text
+
+
+def test_a_poison_queue_is_told_by_its_name() -> None:
+    function = replace(CHARGE, own=OwnOptions(poison_queue="failed"))
+
+    text = as_text(function, tried(Rejected(reason="no"), Poison(reason="rejected")))
+
+    assert "now go to the poison queue failed, after its try 1 of 5" in text
 
 
 @pytest.mark.parametrize(
