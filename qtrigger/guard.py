@@ -13,7 +13,7 @@ from collections.abc import Callable
 from qtrigger.breaker import Breaker, State
 from qtrigger.clock import Clock, Timer
 from qtrigger.events import BreakerClosed, BreakerOpened, EventSink
-from qtrigger.invocation import Failed, Outcome, Succeeded, TimedOut, WorkerLost
+from qtrigger.invocation import Failed, Interrupted, Outcome, Succeeded, TimedOut, WorkerLost
 from qtrigger.lease import Lease
 from qtrigger.project.options import CircuitBreaker
 from qtrigger.retrying import Failure, error_of
@@ -130,6 +130,8 @@ class Guard:
                 return wanted
             case Failed() | TimedOut() | WorkerLost(alone=True):
                 return await self._after_failure(lease, outcome, wanted)
+            case Interrupted(by="breaker"):
+                return Release(after_s=self.away_s)
             case _:
                 return wanted
 

@@ -142,7 +142,8 @@ class Interrupted:
     """Ended by us: no failure of the function's.
 
     `by` is what interrupted it: `stop` (our stop or reload), `neighbour` (its worker had to end
-    because of another run) or `load` (no worker can load its function any more).
+    because of another run), `load` (no worker can load its function any more) or `breaker` (it had
+    not begun when the circuit breaker opened).
     """
 
     by: str = "stop"

@@ -169,7 +169,7 @@ class MessageLifecycle:
         if self._turns is None:
             ended = await self._run(lease, invocation, function_ended)
         else:
-            run = partial(self._run, lease, invocation, function_ended)
+            run = partial(self._run_in_turn, lease, invocation, function_ended)
             ended = await self._turns.run(received.body, lease.loss, run)
             function_ended()  # where it was never run
         await self._finish(lease, policy, invocation, ended, waited_s)
@@ -232,6 +232,14 @@ class MessageLifecycle:
             )
         finally:
             function_ended()
+
+    async def _run_in_turn(
+        self, lease: Lease, invocation: Invocation, function_ended: Callable[[], None]
+    ) -> Ended:
+        """Run it, unless the circuit breaker has opened while it waited for its turn."""
+        if self._guard is not None and self._guard.open:
+            return Ended(outcome=Interrupted(by="breaker"), duration_s=0.0)
+        return await self._run(lease, invocation, function_ended)
 
     async def _finish(
         self,

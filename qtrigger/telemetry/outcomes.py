@@ -28,6 +28,7 @@ INTERRUPTED_BY = {
     "stop": "our stop",
     "neighbour": "the end of its worker, which another run has brought about",
     "load": "a worker that cannot load its function",
+    "breaker": "the circuit breaker before it began",
 }
 
 

@@ -51,6 +51,7 @@ class Outage:
         max_dequeue_count: int = 5,
         batch_size: int = 16,
         new_batch_threshold: int = 8,
+        order_by: str = "",
         beside: Outage | None = None,
         tries: TriesOfAll | None = None,
     ) -> None:
@@ -68,7 +69,7 @@ class Outage:
                 batch_size=batch_size,
                 new_batch_threshold=new_batch_threshold,
             ),
-            own=OwnOptions(breaker=breaker),
+            own=OwnOptions(breaker=breaker, order_by=order_by),
             beside=beside.bench if beside else None,
             tries=tries,
         )
@@ -515,6 +516,24 @@ async def test_an_open_breaker_is_not_idle() -> None:
     outage.down = False
     await outage.clock.advance(PAUSE_S * 10)
     assert seen_empty(outage)
+    await outage.bench.stop()
+
+
+async def test_what_waits_for_its_turn_when_it_opens_is_handed_back_and_not_run() -> None:
+    outage = Outage(failures=3, order_by="$.k")
+    await outage.bench.start(*(f'{{"k": 1, "n": {number}}}' for number in range(20)))
+
+    await outage.until_open()
+    await outage.clock.advance(1.0)
+
+    assert len(outage.bench.invocations) == 3
+    assert outage.bench.listener.unsettled == 0
+    await outage.clock.advance(PAUSE_S + 1.0)
+    outage.down = False
+    await outage.clock.advance(10 * PAUSE_S)
+    assert (len(outage.done), outage.bench.left(), outage.poisoned) == (20, [], [])
+    backs = [each.outcome for each in outage.bench.probe.of(InvocationFinished)]
+    assert backs.count(Interrupted(by="breaker")) == 13
     await outage.bench.stop()
 
 
