@@ -144,7 +144,8 @@ class MessageLifecycle:
         seen = self._tries.of(message.id)
         policy = self._policy_for(seen)
         let_pass = self._guard.tries_let_pass if self._guard is not None else 0
-        if refused_on_arrival(message.dequeue_count - let_pass, policy):
+        used_up = refused_on_arrival(message.dequeue_count - let_pass, policy)
+        if used_up or self._settlement.has_copied(message):
             function_ended()
             detail = tries_used_up(message, seen)
             await self._refuse(lease, policy, "tries", detail, seen.invocation_id)

@@ -28,7 +28,7 @@ from qtrigger.invocation import (
 from qtrigger.lease import Lease
 from qtrigger.poison_copies import PoisonCopies
 from qtrigger.project.model import FunctionDefinition
-from qtrigger.queues.client import NEVER_EXPIRES_S, QueueClient
+from qtrigger.queues.client import NEVER_EXPIRES_S, QueueClient, QueueMessage
 from qtrigger.refusals import Foresight
 from qtrigger.wakeups import Wakeups
 
@@ -249,6 +249,10 @@ class Settlement:
         if not copy.made:
             return _AS_WANTED
         return Settled(copied=True, perhaps_twice=copy.unsure)
+
+    def has_copied(self, message: QueueMessage) -> bool:
+        """Whether it is in the poison queue already, and only its delete is still due."""
+        return self._copies is not None and self._copies.has(message)
 
     def hasten(self, queue: QueueClient) -> None:
         """Have the queue polled now: a message that was released there need not wait."""

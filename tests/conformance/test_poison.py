@@ -9,7 +9,9 @@ import pytest
 
 from qtrigger.errors import AccessDenied, LeaseLostError, QueueUnavailable
 from qtrigger.events import MessagePoisoned, QueueStateChanged, SettlementFailed
+from qtrigger.invocation import ErrorDetail, Failed, Outcome, Rejected, TriggerMessage
 from qtrigger.project.model import QueueOptions
+from qtrigger.project.options import CircuitBreaker, OwnOptions
 from tests.conformance.answers import BUSY
 from tests.unit.harness import PLAIN, Bench, fail
 
@@ -82,6 +84,39 @@ async def test_a_copy_whose_answer_is_lost_is_made_twice_at_most() -> None:
     await bench.clock.advance(3000.0)
 
     assert (bench.left(), bench.left("orders-poison")) == ([], ["a", "a"])
+    await bench.stop()
+
+
+@pytest.mark.parametrize(
+    ("outcome", "own", "limit"),
+    [
+        (Rejected(reason="no"), OwnOptions(), 5),
+        (
+            Failed(error=ErrorDetail(type="ValueError", message="no")),
+            OwnOptions(breaker=CircuitBreaker(failures=10, distinct_messages=3, pause_s=1.0)),
+            1,
+        ),
+    ],
+    ids=["rejected", "under a breaker"],
+)
+async def test_what_was_copied_and_comes_back_is_deleted_and_not_run_again(
+    outcome: Outcome, own: OwnOptions, limit: int
+) -> None:
+    async def body(_message: TriggerMessage) -> Outcome:
+        return outcome
+
+    bench = Bench(body, options=replace(PLAIN, max_dequeue_count=limit), own=own, lease_s=60.0)
+    bench.service.fail("delete", BUSY, times=None)
+    await bench.start("bad")
+    await bench.clock.advance(59.0)
+    assert bench.left("orders-poison") == ["bad"]
+    await bench.clock.advance(10.0)
+    bench.service.mend()
+    await bench.clock.advance(120.0)
+
+    assert (bench.left(), bench.left("orders-poison")) == ([], ["bad"])
+    assert bench.bodies == [b"bad"]
+    assert len(bench.probe.of(MessagePoisoned)) == 1
     await bench.stop()
 
 
