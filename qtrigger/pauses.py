@@ -185,9 +185,14 @@ def _pause(name: str, content: Mapping[str, Any]) -> Pause:
         function=name,
         since=_time(content["since"]),
         until=None if until is None else _time(until),
-        reason=str(content.get("reason", "")),
-        by=str(content.get("by", "")),
+        reason=writable(str(content.get("reason", ""))),
+        by=writable(str(content.get("by", ""))),
     )
+
+
+def writable(text: str) -> str:
+    """The text with what UTF-8 cannot hold spelled out, such as an argument in another encoding."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _time(text: str) -> datetime:
@@ -201,8 +206,8 @@ def _plain(pause: Pause) -> dict[str, str | None]:
     return {
         "since": pause.since.isoformat(),
         "until": pause.until.isoformat() if pause.until else None,
-        "reason": pause.reason,
-        "by": pause.by,
+        "reason": writable(pause.reason),
+        "by": writable(pause.by),
     }
 
 

@@ -18,7 +18,7 @@ from qtrigger.cli import named, wiring
 from qtrigger.cli.span import Span
 from qtrigger.clock import SystemClock
 from qtrigger.errors import ExitCode, ProjectError
-from qtrigger.pauses import Pause, PauseFile, state_folder
+from qtrigger.pauses import Pause, PauseFile, state_folder, writable
 
 SCHEMA_VERSION: Final = 1
 
@@ -89,7 +89,7 @@ async def _pause(file: PauseFile, name: str, span: timedelta | None, reason: str
     until = None if span is None else clock.utcnow() + span
     # Lines stand alone: what would break one is shown in one.
     plain = " ".join(reason.split())
-    new = Pause(function=name, since=now, until=until, reason=plain, by=_who())
+    new = Pause(function=name, since=now, until=until, reason=writable(plain), by=_who())
     before = await file.pause(new, clock)
     if before.problem:
         wiring.note(f"note: {before.problem}; it was moved aside and written anew")

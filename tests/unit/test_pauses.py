@@ -7,6 +7,7 @@ import fcntl
 import itertools
 import json
 import os
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -35,6 +36,25 @@ async def test_what_is_written_is_read_again(file: PauseFile) -> None:
 
     assert dict(file.read().pauses) == {"charge": first, "refund": second}
     assert file.read().of("REFUND", START) == second
+
+
+async def test_a_text_that_is_no_unicode_is_written_all_the_same(file: PauseFile) -> None:
+    odd = replace(pause("charge"), reason="down\udcff", by="ann\ud800")
+
+    await file.pause(odd, ManualClock())
+
+    (read,) = file.read().pauses.values()
+    assert (read.reason, read.by) == ("down\\udcff", "ann\\ud800")
+
+
+async def test_what_others_have_written_can_be_shown(file: PauseFile) -> None:
+    await file.pause(pause("charge"), ManualClock())
+    content = json.loads(file.path.read_text())
+    content["paused"]["charge"]["reason"] = "down\ud800"
+    file.path.write_text(json.dumps(content))
+
+    (read,) = file.read().pauses.values()
+    assert read.in_words().encode().endswith(rb": down\ud800")
 
 
 async def test_a_second_pause_stands_in_the_place_of_the_first(file: PauseFile) -> None:
