@@ -122,7 +122,7 @@ class Chaos:
         )
         self.own = OwnOptions(
             breaker=breaker if random.random() < 0.6 else None,
-            max_per_minute=random.choice([None, 10, 60]),
+            max_per_minute=random.choice([None, 3, 60]),
             max_concurrent=random.choice([None, 1, 3, 100]),
             retry_delays_s=random.choice([(), (0.0,), (1.0, 30.0)]),
             retry_jitter=random.choice([0.0, 0.5]),
