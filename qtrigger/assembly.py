@@ -36,6 +36,7 @@ from qtrigger.settlement import Settlement
 from qtrigger.slots import Slots
 from qtrigger.throttling import Throttling
 from qtrigger.tries import TriesOfAll
+from qtrigger.usual import Where, nowhere
 from qtrigger.wakeups import Wakeups
 from qtrigger.workers.worker import FunctionSpec
 
@@ -70,10 +71,15 @@ class Assembly:
         self.wakeups = Wakeups()
         self.throttling: list[Throttling] = []
 
-    def listener(self, function: FunctionDefinition, notify: Notify | None = None) -> Listener:
+    def listener(
+        self,
+        function: FunctionDefinition,
+        notify: Notify | None = None,
+        where: Where = nowhere,
+    ) -> Listener:
         """Return the function's listener, not polling yet; no request is made.
 
-        `notify` is told of its poisoned messages.
+        `notify` is told of its poisoned messages, `where` says where a run's code stands.
         """
         queue = self._services.of(function.trigger.account).queue(function.trigger.queue)
         interval_s = function.options.max_polling_interval_s
@@ -89,7 +95,8 @@ class Assembly:
         probing = AtMost() if function.own.breaker is not None else None
         retrying = self._retrying(function, rate)
         batches = Batches(retrying) if function.trigger.many else None
-        each = self._lifecycle(function, queue, state, batches or retrying, notify)
+        reports = self._reports(function, queue, notify, where)
+        each = self._lifecycle(function, queue, state, batches or retrying, reports)
         tries = self._tries.of(function.name, queue.address)
         listener = Listener(
             function,
@@ -142,7 +149,7 @@ class Assembly:
         queue: QueueClient,
         state: QueueState,
         retrying: MessageRuns,
-        notify: Notify | None,
+        reports: MessageReports,
     ) -> MessageLifecycle:
         return MessageLifecycle(
             function,
@@ -152,11 +159,15 @@ class Assembly:
             tries=self._tries.of(function.name, queue.address),
             config=self._config,
             clock=self._clock,
-            reports=self._reports(function, queue, notify),
+            reports=reports,
         )
 
     def _reports(
-        self, function: FunctionDefinition, queue: QueueClient, notify: Notify | None
+        self,
+        function: FunctionDefinition,
+        queue: QueueClient,
+        notify: Notify | None,
+        where: Where,
     ) -> MessageReports:
         return MessageReports(
             function=function.name,
@@ -165,6 +176,7 @@ class Assembly:
             sink=self._sink,
             tells_starts=self._sink.wants(InvocationStarted),
             notify=notify,
+            where=where,
         )
 
     def _retrying(self, function: FunctionDefinition, rate: Rate | None) -> Retrying:

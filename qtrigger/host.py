@@ -106,7 +106,9 @@ class Host:
             loaded = await self._load()
             self.failures, self._at_once = loaded.failures, loaded.at_once
             self.listeners = tuple(
-                self._assembly.listener(each, self._notices.of(each, open_tellers))
+                self._assembly.listener(
+                    each, self._notices.of(each, open_tellers), self._workers.where
+                )
                 for each in self._runnable()
             )
         except BaseException:

@@ -80,7 +80,7 @@ class MessageLifecycle:
         self._clock = clock
         self._tries = tries
         self._guard: Guard | None = None
-        self._usual = UsualTime(clock)
+        self._usual = UsualTime(clock, function.own.slow_run_after_s, reports.where)
         self._renewals = Overdue(clock)
         has_poison = settlement.poison is not None
         self._policy = TriesPolicy.of(function, has_poison_queue=has_poison)
@@ -221,14 +221,14 @@ class MessageLifecycle:
     ) -> Ended:
         self._reports.started(invocation, lease.message)
 
-        def late(for_s: float, usual_s: float) -> None:
-            self._reports.still_running(invocation, lease.message, for_s, usual_s)
+        def late(for_s: float, usual_s: float, stack: str) -> None:
+            self._reports.still_running(invocation, lease.message, for_s, usual_s, stack)
 
         try:
             return await self._retrying.run(
                 invocation,
                 lost=lease.loss,
-                watching=partial(self._usual.watching, late),
+                watching=partial(self._usual.watching, late, invocation.id),
                 tell=partial(self._reports.retrying, invocation, lease.message),
             )
         finally:

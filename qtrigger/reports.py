@@ -40,6 +40,7 @@ from qtrigger.settlement import (
     Settled,
 )
 from qtrigger.tries import Seen
+from qtrigger.usual import Where, nowhere
 
 _LIKELY = "Another consumer has taken the message, or the function itself updated or deleted it."
 _NAMES: Mapping[type[Disposition], str] = {
@@ -58,7 +59,7 @@ class MessageReports:
     """Reports on the messages of `function` on `queue`; `poison_queue` is "" without one.
 
     `tells_starts` says whether anybody wants to hear of each start; `notify` is told of what was
-    poisoned, message and all, which no event holds.
+    poisoned, message and all, which no event holds, and `where` says where a run's code stands.
     """
 
     function: str
@@ -66,6 +67,7 @@ class MessageReports:
     poison_queue: str
     sink: EventSink
     tells_starts: bool = True
+    where: Where = nowhere
     notify: Notify | None = None
 
     def started(self, invocation: Invocation, message: QueueMessage) -> None:
@@ -83,7 +85,12 @@ class MessageReports:
         )
 
     def still_running(
-        self, invocation: Invocation, message: QueueMessage, for_s: float, usual_s: float
+        self,
+        invocation: Invocation,
+        message: QueueMessage,
+        for_s: float,
+        usual_s: float,
+        stack: str,
     ) -> None:
         """A run takes much longer than those before it."""
         self.sink.emit(
@@ -94,6 +101,7 @@ class MessageReports:
                 message_id=message.id,
                 for_s=for_s,
                 usual_s=usual_s,
+                stack=stack,
             )
         )
 

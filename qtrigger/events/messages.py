@@ -24,7 +24,8 @@ class InvocationStarted:
 class StillRunning:
     """A run takes much longer than those of its function before it.
 
-    `usual_s` is the longest of those that have succeeded, 0 when there is none. Told once a run.
+    `usual_s` is the longest of those that have succeeded, 0 when there is none. `stack` is where
+    its code stands, as a traceback has it, "" when that cannot be told. Told once a run.
     """
 
     function: str
@@ -33,6 +34,7 @@ class StillRunning:
     message_id: str
     for_s: float
     usual_s: float
+    stack: str = ""
 
 
 @value(frozen=True, slots=True, kw_only=True)

@@ -39,7 +39,8 @@ class OwnOptions:
     leaves it to visibilityTimeout. `retry_jitter` is the part of a wait (0 to 1) by which it
     varies. `poison_queue` "" is the queue's own name with -poison where that can be; None is none
     at all, since it is itself where others' poisoned messages go. `max_per_minute` and
-    `max_concurrent` None are without limit. `order_by` is a place such as `$.customer.id`, "" for
+    `max_concurrent` None are without limit. `slow_run_after_s` is by how much a run may outlast
+    the longest before it, until it is named. `order_by` is a place such as `$.customer.id`, "" for
     none.
     """
 
@@ -52,3 +53,4 @@ class OwnOptions:
     max_per_minute: int | None = None
     max_concurrent: int | None = None
     order_by: str = ""
+    slow_run_after_s: float = 60.0

@@ -43,6 +43,7 @@ def read(
         breaker=reader.breaker("circuitBreaker"),
         max_per_minute=reader.value("maxPerMinute") or None,
         max_concurrent=host.tree.at(host.own_path(function, "maxConcurrent", shared=False)) or None,
+        slow_run_after_s=reader.seconds("slowRunAfter") or 0.0,
         order_by=host.tree.at(host.own_path(function, "orderBy", shared=False)) or "",
     )
 
@@ -71,10 +72,12 @@ class _Reader:
         return tuple(durations.read(each, node).seconds or 0.0 for each in self.value(key) or ())
 
     def lifetime(self, key: str) -> float:
-        seconds = durations.read(
-            self.value(key), schemas.at(self._host.schema, (*OWN, key))
-        ).seconds
+        seconds = self.seconds(key)
         return NEVER_EXPIRES_S if seconds is None else seconds
+
+    def seconds(self, key: str) -> float | None:
+        node = schemas.at(self._host.schema, (*OWN, key))
+        return durations.read(self.value(key), node).seconds
 
     def poison_queue(self, own_queue: str) -> str | None:
         name = self._expanded(POISON_QUEUE)

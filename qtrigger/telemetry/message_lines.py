@@ -66,9 +66,18 @@ def _(event: StillRunning) -> Line:
         tag="running",
         function=event.function,
         message_id=event.message_id,
-        text=f"still running, {duration_text(event.for_s)}{usual}  hint: kill -USR1 {os.getpid()} "
-        "writes where every thread of the workers stands",
-        fields={"queue": event.queue, "invocation_id": event.invocation_id},
+        text=f"still running, {duration_text(event.for_s)}{usual}"
+        + (
+            ", at:"
+            if event.stack
+            else f"  hint: kill -USR1 {os.getpid()} writes where every thread of the workers stands"
+        ),
+        fields={
+            "queue": event.queue,
+            "invocation_id": event.invocation_id,
+            **({"stack": event.stack} if event.stack else {}),
+        },
+        details=event.stack.rstrip("\n"),
     )
 
 

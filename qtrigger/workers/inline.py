@@ -79,6 +79,10 @@ class InlineWorker:
     def watch(self, unable: Callable[[AbstractSet[str]], None]) -> None:
         """See `Workers`: what has loaded here stays loaded."""
 
+    async def where(self, invocation_id: str) -> str:
+        """See `Workers`: there is no process to ask."""
+        return ""
+
     def show_stacks(self) -> None:
         """See `Workers`: there is no process to ask."""
 

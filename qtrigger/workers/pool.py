@@ -66,6 +66,13 @@ class WorkerPool:
         if self._unable:
             unable(self._unable)
 
+    async def where(self, invocation_id: str) -> str:
+        """See `Workers`."""
+        for seat in self._seats:
+            if stack := await seat.where(invocation_id):
+                return stack
+        return ""
+
     def show_stacks(self) -> None:
         """See `Workers`."""
         for seat in (*self._seats, self._spare):

@@ -39,6 +39,9 @@ class PooledWorker(Worker, Protocol):
     def expected(self) -> bool:
         """Whether it ended because we asked for it."""
 
+    async def where(self, invocation_id: str) -> str:
+        """See `Workers`."""
+
     def show_stacks(self) -> None:
         """Write where its code stands, as lines of its own."""
 

@@ -22,11 +22,12 @@ from qtrigger.workers.handshake import Handshake
 from qtrigger.workers.indexed import Indexed
 from qtrigger.workers.pooled import LoadCrash
 from qtrigger.workers.python.wire import Header
+from qtrigger.workers.stands import Stands
 from qtrigger.workers.underway import Underway
 from qtrigger.workers.usertext import UserText
 from qtrigger.workers.worker import FunctionSpec, Loaded
 
-_SIGNS = ("left", "deaf", "uncancelled", "checkpoint")
+_SIGNS = ("left", "deaf", "uncancelled", "checkpoint", "stands")
 
 
 class PythonWorker:
@@ -58,6 +59,7 @@ class PythonWorker:
         self._child = Attached(
             clock, self._deadlines, on_line=self._text.on_line, on_frame=self._on_frame
         )
+        self._stands = Stands(clock, lambda number: self._child.send({"t": "where", "id": number}))
         self._unavailable = asyncio.Event()
         self._ended = asyncio.Event()
         self._greeted = False
@@ -177,6 +179,11 @@ class PythonWorker:
         if self._accepting or self._retirement is not None:
             self._child.show_stacks()
 
+    async def where(self, invocation_id: str) -> str:
+        """See `Workers`."""
+        number = self._underway.number_of(invocation_id)
+        return "" if number is None else await self._stands.ask(number)
+
     async def wait_unavailable(self) -> None:
         """See `PooledWorker`."""
         await self._unavailable.wait()
@@ -273,5 +280,7 @@ class PythonWorker:
             self._underway.deaf(number)
         elif kind == "uncancelled":
             self._underway.uncancelled(number)
+        elif kind == "stands":
+            self._stands.answered(number, header["stack"])
         else:
             self._underway.checkpoint(number, blob)

@@ -64,6 +64,13 @@ class Seat:
         """Whether its worker takes invocations of this function now."""
         return self.takes_invocations and function not in self.loaded.failures
 
+    async def where(self, invocation_id: str) -> str:
+        """See `Workers`; a worker that is leaving may have the run."""
+        for worker in (self.worker, *self._leaving):
+            if worker is not None and (stack := await worker.where(invocation_id)):
+                return stack
+        return ""
+
     def show_stacks(self) -> None:
         """Have its workers say where their code stands, those too that are leaving."""
         for worker in (self.worker, *self._leaving):

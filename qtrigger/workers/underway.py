@@ -105,6 +105,11 @@ class Underway:
         if run is not None and run.invocation.in_hand is not None:
             run.invocation.in_hand.checkpoint(body)
 
+    def number_of(self, invocation_id: str) -> int | None:
+        """The run of that invocation, None when it has ended or is another worker's."""
+        found = (run.number for run in self._open.values() if run.invocation.id == invocation_id)
+        return next(found, None)
+
     def left(self, number: int, left_s: float) -> None:
         """The process says that this run has time left: it had to wait before it began."""
         run = self._open.get(number)

@@ -84,5 +84,11 @@ class Workers(Worker, Protocol):
         for a worker, is answered as interrupted by `load`.
         """
 
+    async def where(self, invocation_id: str) -> str:
+        """Where the code of a run stands, as a traceback has it; "" when it cannot be told.
+
+        It answers within two seconds for each worker that has such a run.
+        """
+
     def show_stacks(self) -> None:
         """Have the workers write where their code stands, as lines of their own."""

@@ -17,6 +17,7 @@ GIVEN: list[tuple[str, Any, dict[str, Any]]] = [
     ("poisonQueueName", "%DEAD%", {"poison_queue": "dead-letters"}),
     ("poisonTimeToLive", "7.00:00:00", {"poison_ttl_s": 604_800.0}),
     ("poisonTimeToLive", "-1", {"poison_ttl_s": -1.0}),
+    ("slowRunAfter", "00:00:05", {"slow_run_after_s": 5.0}),
     ("maxPerMinute", 60, {"max_per_minute": 60}),
     ("maxPerMinute", 0, {"max_per_minute": None}),
     (
@@ -66,6 +67,7 @@ def test_a_functions_own_one_goes_before_it(
         "poisonQueueName": "others",
         "poisonTimeToLive": "00:01:00",
         "maxPerMinute": 5,
+        "slowRunAfter": "00:10:00",
         "onPoison": {"command": ["others"]},
         "circuitBreaker": {"failures": 99},
     }

@@ -101,6 +101,26 @@ def test_a_run_that_goes_on_says_for_how_long_and_how_to_see_where() -> None:
     assert f"kill -USR1 {os.getpid()}" in text_of(event)
 
 
+def test_a_run_that_goes_on_says_where_its_code_stands_if_that_is_known() -> None:
+    event = StillRunning(
+        function="charge",
+        queue="q",
+        invocation_id="i",
+        message_id="m",
+        for_s=62.0,
+        usual_s=0.0,
+        stack='  File "/app/charge/__init__.py", line 5, in main\n    pay()\n',
+    )
+
+    first, *below = text_of(event).rstrip().splitlines()
+    assert first.endswith("still running, 1 min 2 s, at:")
+    assert [line.strip() for line in below] == [
+        'File "/app/charge/__init__.py", line 5, in main',
+        "pay()",
+    ]
+    assert line_of(event).fields["stack"] == event.stack
+
+
 def test_the_end_of_a_worker_with_several_runs_says_that_the_try_is_not_counted() -> None:
     lost = WorkerLost(how="signal 9 (often: out of memory)", alone=False)
 

@@ -170,6 +170,8 @@ class Child:
             runs.overdue(header["id"], header["limit"])
         elif kind == "cancel":
             runs.cancel(header["id"])
+        elif kind == "where":
+            runs.where(header["id"])
 
     def _leave_the_host(self) -> None:
         self._channel.abandon()

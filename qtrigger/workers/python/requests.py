@@ -22,9 +22,12 @@ from .wishes import Wishes
 
 
 class Run:
-    """A run that was asked for; `task` is that of an async function once it has one."""
+    """A run that was asked for; `task` is that of an async function, `thread` that of a plain one.
 
-    __slots__ = ("call", "cancelled", "id", "plan", "scope", "task")
+    Each is known once it has begun.
+    """
+
+    __slots__ = ("call", "cancelled", "id", "plan", "scope", "task", "thread")
 
     def __init__(self, number: int, plan: Plan, scope: Scope, call: Call) -> None:
         self.id = number
@@ -33,6 +36,7 @@ class Run:
         self.call = call
         self.cancelled = False
         self.task: asyncio.Task[None] | None = None
+        self.thread = 0
 
 
 class Requests:

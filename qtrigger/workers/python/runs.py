@@ -25,6 +25,7 @@ from .logs import Logs
 from .loopwatch import BLOCKED_AFTER_S, LoopWatch
 from .requests import Requests, Run
 from .signature import Plan
+from .stacks import stack_of_task, stack_of_thread
 from .wire import Frame, WireError
 
 LOGGER = "qtrigger.worker"
@@ -59,6 +60,7 @@ class Runs:
         self._logs = logs
         self._storage = storage
         self._loop = loop
+        self._loop_thread = threading.get_ident()  # that which makes this goes on to run the loop
         count = self._thread_count(threads)
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="function")
         # How many runs of a plain function the threads take, where that is less than may come. A
@@ -117,6 +119,21 @@ class Runs:
             self._loop.call_soon_threadsafe(self._cancel, run)
         else:
             self._channel.send({"t": "uncancelled", "id": number})
+
+    def where(self, number: int) -> None:
+        """Say where a run's code stands, "" for one that has ended. In the reading thread."""
+        run = self._open.get(number)
+        stack = "" if run is None else self._stack(run)
+        self._channel.send({"t": "stands", "id": number, "stack": stack})
+
+    def _stack(self, run: Run) -> str:
+        try:
+            if run.task is not None:
+                thread = self._loop_thread
+                return stack_of_task(run.task, thread, self._describer.is_users)
+            return stack_of_thread(run.thread, self._describer.is_users)
+        except Exception as error:  # noqa: BLE001 - it may move on while it is looked at
+            return f"its stack cannot be read: {type(error).__name__}\n"
 
     def _cancel(self, run: Run) -> None:
         if run.task is None or run.task.done():
@@ -205,6 +222,7 @@ class Runs:
         self._channel.flush()
 
     def _in_thread(self, run: Run) -> None:
+        run.thread = threading.get_ident()
         SCOPE.set(run.scope)
         self._storage.invocation_id = run.scope.invocation_id
         end, blobs = run.call.plain()

@@ -70,6 +70,9 @@ class FakeWorker:
             self._answer(name, Interrupted())
         self.end("exit code 0")
 
+    async def where(self, invocation_id: str) -> str:
+        return f"{self.pid}" if invocation_id in self.open else ""
+
     def show_stacks(self) -> None:
         self.stacks_shown += 1
 
