@@ -118,6 +118,44 @@ def test_what_means_nothing_stops_the_function_with_its_place(
     assert told(project, "host.json:1:", "error: ", said)
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "hint"),
+    [
+        ("retryDelays", "00:00:10", 'write an array, such as ["00:00:30"]'),
+        ("retryDelays", ["10s"], 'write "00:00:10"'),
+        ("onPoison", "python3 tell.py", '"command": ["python3", "tell.py"]'),
+        ("onPoison", {"command": "python3 tell.py"}, 'write ["python3", "tell.py"]'),
+        ("circuitBreaker", 10, 'write { "failures": 10 }'),
+        ("circuitBreaker", {"failures": 5, "pause": "1m"}, 'write "00:01:00"'),
+        ("poisonTimeToLive", "30d", 'write "30.00:00:00"'),
+        ("orderBy", "customer.id", 'it begins with "$."'),
+    ],
+)
+def test_the_likeliest_slip_is_told_with_what_to_write(
+    folder: ProjectFolder, key: str, value: Any, hint: str
+) -> None:
+    folder.function()
+    folder.host(qtrigger={"functions": {"resize": {key: value}}})
+
+    assert hint in told(folder.load(), "error: ").partition("hint: ")[2]
+
+
+@pytest.mark.parametrize("key", ["orderBy", "cardinality"])
+def test_what_is_one_functions_alone_is_sent_to_its_place(folder: ProjectFolder, key: str) -> None:
+    folder.function()
+    folder.host(qtrigger={key: "$.id"})
+
+    assert told(folder.load(), "warning: ", f"its place is qtrigger.functions.<function>.{key}")
+
+
+@pytest.mark.parametrize("key", ["retryDelays", "maxConcurrent", "orderBy", "onPoison"])
+def test_an_option_among_azures_is_sent_to_its_place(folder: ProjectFolder, key: str) -> None:
+    folder.function()
+    folder.host(extensions={"queues": {key: "x"}})
+
+    assert told(folder.load(), "warning: ", f'"{key}" has no effect here; its place is qtrigger.')
+
+
 def test_an_address_is_never_shown_in_full(folder: ProjectFolder) -> None:
     folder.function()
     folder.host(qtrigger={"onPoison": {"url": "https://hooks.example/s3cret?key=s3cret"}})
