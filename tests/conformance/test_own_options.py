@@ -198,6 +198,22 @@ def test_whatever_is_wrong_with_an_address_nothing_shows_it(
     assert project.functions or said(project)
 
 
+@pytest.mark.parametrize("own", [False, True], ids=["for all", "of one"])
+@pytest.mark.parametrize("value", ["https://hooks.example/s3cret", ["https://h.example/s3cret"]])
+def test_an_address_in_the_place_of_the_option_is_not_shown(
+    folder: ProjectFolder, value: Any, own: bool
+) -> None:
+    folder.function()
+    option = {"onPoison": value}
+    folder.host(qtrigger={"functions": {"resize": option}} if own else option)
+
+    project = folder.load()
+
+    shown = [*said(project), *(each.value for each in project.effective)]
+    assert not [text for text in shown if "s3cret" in text]
+    assert told(project, "error: ", "onPoison must be an object")
+
+
 def test_a_missing_setting_for_an_address_is_named(folder: ProjectFolder) -> None:
     folder.function()
     folder.host(qtrigger={"onPoison": {"url": "%HOOK%"}})
