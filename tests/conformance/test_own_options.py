@@ -198,6 +198,23 @@ def test_whatever_is_wrong_with_an_address_nothing_shows_it(
     assert project.functions or said(project)
 
 
+@pytest.mark.parametrize(
+    ("command", "value"),
+    [(["curl", "https://h.example/s3cret"], '"curl", …'), ("curl -H s3cret", None)],
+)
+def test_of_a_command_the_program_alone_is_shown(
+    folder: ProjectFolder, command: Any, value: str | None
+) -> None:
+    folder.function()
+    folder.host(qtrigger={"onPoison": {"command": command}})
+
+    project = folder.load()
+
+    shown = {each.key: each.value for each in project.effective}
+    assert not [text for text in (*said(project), *shown.values()) if "s3cret" in text]
+    assert shown.get("qtrigger.onPoison.command") == value
+
+
 @pytest.mark.parametrize("own", [False, True], ids=["for all", "of one"])
 @pytest.mark.parametrize("value", ["https://hooks.example/s3cret", ["https://h.example/s3cret"]])
 def test_an_address_in_the_place_of_the_option_is_not_shown(
