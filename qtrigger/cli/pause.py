@@ -110,7 +110,7 @@ def _list(file: PauseFile, form: str) -> int:
 
 def _as_text(paused: Sequence[Pause]) -> str:
     if not paused:
-        return "no function is paused"
+        return "no function is paused by hand"
     width = max(len(each.function) for each in paused)
     return "\n".join(f"{each.function:<{width}}  paused {each.in_words()}" for each in paused)
 

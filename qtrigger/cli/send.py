@@ -14,7 +14,7 @@ import click
 
 from qtrigger.cli import projects, wiring
 from qtrigger.clock import SystemClock
-from qtrigger.errors import ProjectError, QtriggerError, QueueMissing
+from qtrigger.errors import ProjectError, QtriggerError, QueueMissing, QueueUnavailable
 from qtrigger.project.model import FunctionDefinition, Project
 from qtrigger.queues.account import Account
 from qtrigger.queues.client import QueueClient
@@ -22,7 +22,10 @@ from qtrigger.queues.client import QueueClient
 # Requests under way at once: enough to hide the service's latency, few enough to be polite.
 AT_ONCE = 16
 MOST_TIMES = 10_000_000
-
+NO_EMULATOR = (
+    "note: the local emulator does not run; qtrigger start brings one for as long as it runs, "
+    "so start the project in another terminal first"
+)
 
 EPILOG = """\b
 Examples:
@@ -84,7 +87,12 @@ def send(
     options = function.options if function else loaded.host.queues
     encoding = options.message_encoding
     texts = [_encoded(each, encoding, number) for number, each in enumerate(bodies, 1)]
-    sent = asyncio.run(_send(account, name, chain.from_iterable(repeat(texts, count))))
+    try:
+        sent = asyncio.run(_send(account, name, chain.from_iterable(repeat(texts, count))))
+    except QueueUnavailable as error:
+        if account.emulator and error.code == "CannotConnect" and environment == "Development":
+            wiring.note(NO_EMULATOR)
+        raise
     click.echo(f"sent {sent:,} to {name} ({encoding})")
 
 

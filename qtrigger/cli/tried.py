@@ -149,10 +149,12 @@ def _when(function: FunctionDefinition, after_s: float) -> str:
 
 def _times(planned: Planned) -> str:
     item = planned.item
-    delay = f", hidden for {item.delay_s:g} s" if item.delay_s else ""
+    delay = f", hidden for {duration_text(item.delay_s)}" if item.delay_s else ""
     if item.ttl_s is None:
         return delay
-    return delay + (", for ever" if item.ttl_s == NEVER_EXPIRES_S else f", for {item.ttl_s:g} s")
+    if item.ttl_s == NEVER_EXPIRES_S:
+        return f"{delay}, never expires"
+    return f"{delay}, expires after {duration_text(item.ttl_s)}"
 
 
 def _indented(body: bytes) -> list[str]:

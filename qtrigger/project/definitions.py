@@ -121,7 +121,7 @@ def define(
     gets_lists = found is not None and found.trigger.many
     policy = _retry(declaration, scope, findings, gets_lists=gets_lists)
     if found is not None and gets_lists:
-        own = many.without_order(own, tree, findings)
+        own = many.without_order(own, scope.host, declaration.name, findings)
         many.check_outputs(found.outputs, tree, findings)
     script = _script(declaration, findings)
     reason = scope.left_out(declaration.name) or disabling.disabled(

@@ -6,12 +6,17 @@ bounds, and the spelling that stands for "without end". Knows no file.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from qtrigger.project import timespan
 from qtrigger.project.findings import shown
 from qtrigger.project.schemas import Node
+
+# How people write a duration elsewhere, to say how it is written here.
+_ELSEWHERE: Final = re.compile(r"(?P<number>\d{1,6}) ?(?P<unit>[smhd])(ec|in)?", re.IGNORECASE)
+_UNITS_S: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,9 +64,15 @@ def _from_text(text: str, node: Node) -> Duration:
         if "x-never" in node and found.seconds == timespan.parse(node["x-never"]).seconds:
             return Duration(seconds=None)
     except timespan.TimeSpanError as error:
-        hint = 'write "-1" for no limit' if "x-never" in node else ""
-        raise DurationError(f"{shown(text)} {error}", hint) from None
+        raise DurationError(f"{shown(text)} {error}", _spelled(text, node)) from None
     return Duration(seconds=found.seconds, warning=found.warning, hint=found.hint)
+
+
+def _spelled(text: str, node: Node) -> str:
+    if found := _ELSEWHERE.fullmatch(text.strip()):
+        seconds = int(found["number"]) * _UNITS_S[found["unit"].casefold()]
+        return f'write "{timespan.spell(seconds)}"'
+    return 'write "-1" for no limit' if "x-never" in node else ""
 
 
 def _from_number(number: float, node: Node) -> Duration:

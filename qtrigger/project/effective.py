@@ -86,7 +86,7 @@ def _origin(host: HostFile, path: tuple[str, ...]) -> str:
 def _text(value: Any, node: Node) -> str:
     """An option's value for people; a faulty one is reported elsewhere, and shown with care."""
     if node.get("x-secret"):
-        return _without_secret(value) if isinstance(value, str) else "(hidden)"
+        return _without_secret(value, node)
     if isinstance(value, str) and value in node.get("enum", ()):
         return value
     if isinstance(value, list):
@@ -100,8 +100,19 @@ def _text(value: Any, node: Node) -> str:
     return shown(value)
 
 
-def _without_secret(url: str) -> str:
-    """An address without what follows its host's name, which is often what opens it."""
+def _without_secret(value: Any, node: Node) -> str:
+    """A program without its arguments, or an address without what follows its host's name.
+
+    What opens something often stands in the rest.
+    """
+    if isinstance(value, str) and node.get("type") == "string":
+        return _host_alone(value)
+    if isinstance(value, list) and node.get("type") == "array" and value:
+        return f"{shown(value[0])}, …" if value[1:] else shown(value[0])
+    return "(hidden)"
+
+
+def _host_alone(url: str) -> str:
     try:
         parts = urlsplit(url)
     except ValueError:

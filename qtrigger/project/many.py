@@ -43,13 +43,14 @@ def without_retries(policy: RetryPolicy | None, tree: Tree, findings: Findings) 
         findings.warning(text, place, _HINT)
 
 
-def without_order(own: OwnOptions, tree: Tree, findings: Findings) -> OwnOptions:
+def without_order(own: OwnOptions, host: HostFile, function: str, findings: Findings) -> OwnOptions:
     """The options without an order, which a list that runs as a whole cannot have."""
     if not own.order_by:
         return own
     text = 'orderBy is not applied with cardinality "many"'
     hint = "the messages of a list run together; order them in the function, or get them singly"
-    findings.warning(text, tree.place(()), hint)
+    place = host.tree.place(host.own_path(function, "orderBy", shared=False), on_key=True)
+    findings.warning(text, place, hint)
     return replace(own, order_by="")
 
 

@@ -23,6 +23,7 @@ Made from the JSON Schemas by `python -m qtrigger.project.reference`; the schema
 All three files are JSON with comments, trailing commas and a byte-order mark allowed.
 Durations are texts: `hh:mm:ss`, `d.hh:mm:ss`, with up to seven places after a decimal point.
 An unknown key has no effect, and gets a warning with the nearest known name.
+What options under `qtrigger` are for, with a project to try each: [How to](../how-to/README.md).
 """
 _COLUMNS: Final = ("key", "value", "default", "meaning")
 _PLACEHOLDERS: Final[dict[tuple[str, ...], str]] = {

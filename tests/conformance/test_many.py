@@ -115,7 +115,7 @@ def test_messages_of_a_list_have_no_order(folder: ProjectFolder) -> None:
     folder.host(qtrigger={"functions": {"resize": {"orderBy": "$.id"}}})
 
     assert folder.one().own.order_by == ""
-    assert told(folder.load(), "warning", "orderBy is not applied")
+    assert told(folder.load(), "host.json:1:", "warning", "orderBy is not applied")
 
 
 def test_an_outputs_name_cannot_be_made_from_one_of_several_messages(folder: ProjectFolder) -> None:

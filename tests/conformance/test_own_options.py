@@ -118,6 +118,44 @@ def test_what_means_nothing_stops_the_function_with_its_place(
     assert told(project, "host.json:1:", "error: ", said)
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "hint"),
+    [
+        ("retryDelays", "00:00:10", 'write an array, such as ["00:00:30"]'),
+        ("retryDelays", ["10s"], 'write "00:00:10"'),
+        ("onPoison", "python3 tell.py", '"command": ["python3", "tell.py"]'),
+        ("onPoison", {"command": "python3 tell.py"}, 'write ["python3", "tell.py"]'),
+        ("circuitBreaker", 10, 'write { "failures": 10 }'),
+        ("circuitBreaker", {"failures": 5, "pause": "1m"}, 'write "00:01:00"'),
+        ("poisonTimeToLive", "30d", 'write "30.00:00:00"'),
+        ("orderBy", "customer.id", 'it begins with "$."'),
+    ],
+)
+def test_the_likeliest_slip_is_told_with_what_to_write(
+    folder: ProjectFolder, key: str, value: Any, hint: str
+) -> None:
+    folder.function()
+    folder.host(qtrigger={"functions": {"resize": {key: value}}})
+
+    assert hint in told(folder.load(), "error: ").partition("hint: ")[2]
+
+
+@pytest.mark.parametrize("key", ["orderBy", "cardinality"])
+def test_what_is_one_functions_alone_is_sent_to_its_place(folder: ProjectFolder, key: str) -> None:
+    folder.function()
+    folder.host(qtrigger={key: "$.id"})
+
+    assert told(folder.load(), "warning: ", f"its place is qtrigger.functions.<function>.{key}")
+
+
+@pytest.mark.parametrize("key", ["retryDelays", "maxConcurrent", "orderBy", "onPoison"])
+def test_an_option_among_azures_is_sent_to_its_place(folder: ProjectFolder, key: str) -> None:
+    folder.function()
+    folder.host(extensions={"queues": {key: "x"}})
+
+    assert told(folder.load(), "warning: ", f'"{key}" has no effect here; its place is qtrigger.')
+
+
 def test_an_address_is_never_shown_in_full(folder: ProjectFolder) -> None:
     folder.function()
     folder.host(qtrigger={"onPoison": {"url": "https://hooks.example/s3cret?key=s3cret"}})
@@ -158,6 +196,39 @@ def test_whatever_is_wrong_with_an_address_nothing_shows_it(
     texts = [*said(project), *shown, repr(project.functions)]
     assert not [text for text in texts if "s3cret" in text]
     assert project.functions or said(project)
+
+
+@pytest.mark.parametrize(
+    ("command", "value"),
+    [(["curl", "https://h.example/s3cret"], '"curl", …'), ("curl -H s3cret", None)],
+)
+def test_of_a_command_the_program_alone_is_shown(
+    folder: ProjectFolder, command: Any, value: str | None
+) -> None:
+    folder.function()
+    folder.host(qtrigger={"onPoison": {"command": command}})
+
+    project = folder.load()
+
+    shown = {each.key: each.value for each in project.effective}
+    assert not [text for text in (*said(project), *shown.values()) if "s3cret" in text]
+    assert shown.get("qtrigger.onPoison.command") == value
+
+
+@pytest.mark.parametrize("own", [False, True], ids=["for all", "of one"])
+@pytest.mark.parametrize("value", ["https://hooks.example/s3cret", ["https://h.example/s3cret"]])
+def test_an_address_in_the_place_of_the_option_is_not_shown(
+    folder: ProjectFolder, value: Any, own: bool
+) -> None:
+    folder.function()
+    option = {"onPoison": value}
+    folder.host(qtrigger={"functions": {"resize": option}} if own else option)
+
+    project = folder.load()
+
+    shown = [*said(project), *(each.value for each in project.effective)]
+    assert not [text for text in shown if "s3cret" in text]
+    assert told(project, "error: ", "onPoison must be an object")
 
 
 def test_a_missing_setting_for_an_address_is_named(folder: ProjectFolder) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -162,3 +163,19 @@ def test_a_broken_host_json_does_not_keep_send_from_working(folder: ProjectFolde
 def _on_port(connection: str, port: int) -> str:
     head, _, tail = connection.partition("127.0.0.1:")
     return f"{head}127.0.0.1:{port}/{tail.partition('/')[2]}"
+
+
+@pytest.mark.parametrize(("environment", "told"), [("Development", True), ("Production", False)])
+def test_an_emulator_that_is_not_there_is_told_with_what_brings_it(
+    folder: ProjectFolder, environment: str, told: bool
+) -> None:
+    dead = re.sub(r":\d+/", ":1/", folder.connection)
+    given = {"AzureWebJobsStorage": dead, "AZURE_FUNCTIONS_ENVIRONMENT": environment}
+
+    ended = qtrigger(
+        "send", "--project", str(folder.root), "orders", "x", environ={**folder.environ, **given}
+    )
+
+    assert ended.returncode == 4
+    assert "error: cannot connect" in ended.stderr
+    assert ("qtrigger start brings one for as long as it runs" in ended.stderr) == told

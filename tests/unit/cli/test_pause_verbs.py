@@ -70,7 +70,7 @@ def test_the_list_shows_what_is_paused(commands: Commands) -> None:
 
 
 def test_an_empty_list_says_so(commands: Commands) -> None:
-    assert commands("pause", str(commands.root)).output == "no function is paused\n"
+    assert commands("pause", str(commands.root)).output == "no function is paused by hand\n"
 
 
 def test_a_resume_says_what_it_ended(commands: Commands) -> None:
