@@ -163,7 +163,7 @@ class MessageLifecycle:
             max_dequeue_count=policy.max_dequeue_count,
             timeout_s=self._function_timeout_s,
             alone=seen.suspect,
-            in_hand=lease,
+            next_try=lease,
         )
         waited_s = max((self._clock.utcnow() - message.inserted).total_seconds(), 0.0)
         if self._turns is None:

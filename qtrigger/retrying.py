@@ -148,8 +148,8 @@ class Retrying:
                 return replace(ended, outcome=Interrupted())
             if lost.is_set():
                 return ended
-            if invocation.in_hand is not None and invocation.in_hand.latest is not None:
-                invocation = _continued(invocation, invocation.in_hand.latest)
+            if invocation.next_try is not None and invocation.next_try.latest is not None:
+                invocation = _continued(invocation, invocation.next_try.latest)
             last = error_of(failure)
             if isinstance(failure, WorkerLost):
                 invocation = replace(invocation, alone=True)

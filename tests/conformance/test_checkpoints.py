@@ -43,9 +43,9 @@ class Steps:
         self.bench = Bench(self._body, options=self.options, retry=self.retry, lease_s=self.lease_s)
 
     def leave(self, body: str) -> None:
-        in_hand = self.bench.invocations[-1].in_hand
-        assert in_hand is not None
-        in_hand.checkpoint(body.encode())
+        next_try = self.bench.invocations[-1].next_try
+        assert next_try is not None
+        next_try.checkpoint(body.encode())
 
     async def pause(self, seconds: float) -> None:
         await self.bench.clock.sleep(seconds)
