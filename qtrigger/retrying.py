@@ -237,7 +237,7 @@ def _failure(outcome: Outcome) -> Failure | None:
 
 
 def error_of(failure: Failure) -> ErrorDetail:
-    """How a run failed, as the next one reads it in its retry context."""
+    """How a run failed, as the next one reads it in its retry context, and whoever is told."""
     match failure:
         case Failed(error=error):
             return error
