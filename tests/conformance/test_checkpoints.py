@@ -234,6 +234,25 @@ async def test_a_text_that_is_refused_is_told_and_costs_neither_lease_nor_run() 
     assert steps.bench.left() == []
 
 
+async def test_a_text_that_was_refused_is_not_sent_again_with_the_release() -> None:
+    """Where it is refused for good, the message could never be released."""
+
+    async def go(steps: Steps, _message: TriggerMessage) -> Outcome:
+        steps.leave("half")
+        await steps.pause(10.0)
+        return FAILED
+
+    steps = Steps(go)
+    steps.bench.service.fail("update", QueueRejected("no such text", status=400))
+    await steps.bench.start("whole")
+    await steps.bench.clock.advance(5.0)
+    steps.bench.body = Bench.succeed
+    await steps.bench.clock.advance(60.0)
+    await steps.bench.stop()
+
+    assert steps.bench.bodies == [b"whole", b"whole"]
+
+
 async def test_a_text_that_the_queue_cannot_hold_is_told() -> None:
     async def go(steps: Steps, _message: TriggerMessage) -> Outcome:
         steps.leave("a character that XML has no word for: \x00")
