@@ -37,7 +37,6 @@ class Rate:
         self._waiting: set[str] = set()
         self._look: Callable[[], None] | None = None
         self._timer: Timer | None = None
-        self._stopped = asyncio.Event()
 
     @property
     def most(self) -> int:
@@ -45,10 +44,10 @@ class Rate:
         self._forget()
         return self._limit - len(self._starts) - self._asked - len(self._waiting)
 
-    async def due(self, invocation: Invocation) -> bool:
-        """Wait until the window allows a run, and count it; False when a stop comes first."""
+    async def due(self, invocation: Invocation, stopped: asyncio.Event) -> bool:
+        """Wait until the window allows a run, and count it; False when `stopped` comes first."""
         while not self._start(invocation):
-            if await self._clock.wait(self._stopped, self._free_in_s):
+            if await self._clock.wait(stopped, self._free_in_s):
                 return False
         return True
 
@@ -93,10 +92,6 @@ class Rate:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-
-    def stop(self) -> None:
-        """See `Bound`."""
-        self._stopped.set()
 
     def _set_timer(self) -> None:
         """See to it that who waits looks when the oldest start leaves the window."""

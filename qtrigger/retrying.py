@@ -61,8 +61,8 @@ class Pending:
 
 
 Run = Callable[[Invocation], Awaitable[Ran]]
-Due = Callable[[Invocation], Awaitable[bool]]
-"""Waits until an invocation may run; False when it is to be handed back instead."""
+Due = Callable[[Invocation, asyncio.Event], Awaitable[bool]]
+"""Waits until an invocation may run; False when the event, of a stop, was set first."""
 
 
 class MessageRuns(Protocol):
@@ -163,7 +163,7 @@ class Retrying:
         retries: int = 0,
     ) -> Ended:
         if self._due is not None:
-            due = await self._due(invocation)
+            due = await self._due(invocation, self._stopped)
             if lost.is_set() or not due:
                 never = LeaseLost() if due else Interrupted()
                 return Ended(outcome=never, duration_s=0.0, retries=retries)
@@ -182,7 +182,7 @@ class Retrying:
 
         The outputs are the run's. Where they cannot be written, nothing has succeeded.
         """
-        if self._due is not None and not await self._due(invocation):
+        if self._due is not None and not await self._due(invocation, self._stopped):
             return [Ended(outcome=Interrupted(), duration_s=0.0) for _ in invocation.messages]
         with watching():
             ran = await self._run(invocation)

@@ -194,6 +194,7 @@ async def test_a_stop_hands_back_what_waits_for_the_place_of_its_retry() -> None
 
     outcomes = [each.outcome for each in rated.bench.probe.of(InvocationFinished)]
     assert outcomes == [Interrupted(), Interrupted()]
+    assert rated.clock.monotonic() < 11.0
     assert rated.hidden == 0
 
 
