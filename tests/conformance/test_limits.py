@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -26,7 +26,8 @@ from qtrigger.invocation import (
 from qtrigger.listener import BY_HAND
 from qtrigger.project.model import RetryPolicy
 from qtrigger.project.options import OwnOptions
-from qtrigger.testing.clock import settle
+from qtrigger.rate import Rate
+from qtrigger.testing.clock import ManualClock, settle
 from qtrigger.tries import TriesOfAll
 from tests.unit.harness import PLAIN, Bench
 from tests.unit.test_host import House
@@ -158,6 +159,17 @@ async def test_a_message_that_is_lost_while_it_waits_for_its_place_does_not_run(
     (finished,) = rated.bench.probe.of(InvocationFinished)
     assert finished.outcome == LeaseLost()
     await rated.bench.stop()
+
+
+def test_who_waits_for_the_minute_is_told_of_places_that_a_request_gives_back() -> None:
+    """Nothing has started, so that no timer would tell."""
+    rate, told = Rate(1, ManualClock(), deque()), list[int]()
+    rate.asked(1)
+    rate.wait(lambda: told.append(rate.most))
+
+    rate.answered(1, 0)
+
+    assert told == [1]
 
 
 async def test_a_message_that_never_runs_is_no_start() -> None:
