@@ -182,7 +182,8 @@ class Assembly:
     def _retrying(self, function: FunctionDefinition, rate: Rate | None) -> Retrying:
         return Retrying(
             function.retry,
-            run=self._run if rate is None else rate.kept(self._run),
+            run=self._run,
+            due=None if rate is None else rate.due,
             outputs=output_writer(
                 function, services=self._services, clock=self._clock, wakeups=self.wakeups
             ),

@@ -39,9 +39,6 @@ class Bound(Protocol):
     def wait_no_more(self) -> None:
         """Call nobody; harmless when nobody waits."""
 
-    def stop(self) -> None:
-        """No more is asked for, and nothing begins; what waits to begin is to be told."""
-
 
 class AtMost:
     """A `Bound`: at most `limit` messages asked for and in processing; it may be set anew."""
@@ -91,9 +88,6 @@ class AtMost:
     def wait_no_more(self) -> None:
         """See `Bound`."""
         self._look = None
-
-    def stop(self) -> None:
-        """See `Bound`."""
 
     def _tell(self) -> None:
         if self._look is not None:
@@ -166,11 +160,6 @@ class Bounds:
     def wake(self) -> None:
         """Let who waits for a turn look again."""
         self._moved.set()
-
-    def stop(self) -> None:
-        """See `Bound`."""
-        for bound in self._bounds:
-            bound.stop()
 
     def _short(self) -> Bound | None:
         """The first limit that allows nothing now."""

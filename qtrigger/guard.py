@@ -12,12 +12,12 @@ from collections.abc import Callable
 
 from qtrigger.breaker import Breaker, State
 from qtrigger.clock import Clock, Timer
+from qtrigger.dispositions import LONGEST_VISIBILITY_S, Disposition, Drop, Poison, Release, Retry
 from qtrigger.events import BreakerClosed, BreakerOpened, EventSink
 from qtrigger.invocation import Failed, Interrupted, Outcome, Succeeded, TimedOut, WorkerLost
 from qtrigger.lease import Lease
 from qtrigger.project.options import CircuitBreaker
 from qtrigger.retrying import Failure, error_of
-from qtrigger.settlement import Disposition, Drop, Poison, Release, Retry
 from qtrigger.tries import TriesSeen
 
 # However long the pause, messages that did not cause it are not hidden for longer, since somebody
@@ -25,7 +25,6 @@ from qtrigger.tries import TriesSeen
 MOST_HIDDEN_S = 600.0
 # A failed probe stays away for so many pauses at most.
 MOST_PAUSES_AWAY = 8
-LONGEST_AWAY_S = 7 * 86_400.0  # the service takes no more
 # A message that has failed in so many outages, while others succeeded after each, is bad itself.
 MOST_OUTAGES = 5
 # What was spared by a host before this one, or beside it, nobody knows here: a message that comes
@@ -179,7 +178,7 @@ class Guard:
         Else a message that always fails, at the head of the queue, would keep it open for ever.
         """
         pauses = min(1 + self._tries.of(message_id).spared, MOST_PAUSES_AWAY)
-        return min(self._options.pause_s * pauses, LONGEST_AWAY_S)
+        return min(self._options.pause_s * pauses, LONGEST_VISIBILITY_S)
 
     def _opened(self, failure: Failure, *, probe: bool) -> None:
         row = self._breaker.row

@@ -56,8 +56,8 @@ class Retrial:
     error: ErrorDetail | None = None
 
 
-class InHand(Protocol):
-    """The message of a run, while the host has it in hand."""
+class NextTry(Protocol):
+    """What a run may leave for the next try of its message, while the host has that in hand."""
 
     @property
     def latest(self) -> bytes | None:
@@ -73,7 +73,7 @@ class Invocation:
 
     `timeout_s` is the time the function itself may take (`functionTimeout`), None for no limit;
     `retry` is None for a function without a retry policy. `alone` asks that nothing runs beside it
-    in its worker. `in_hand` is None where there is no message that a next try could get.
+    in its worker. `next_try` is None where there is no message that one could get.
     """
 
     id: str
@@ -83,7 +83,7 @@ class Invocation:
     timeout_s: float | None = None
     retry: Retrial | None = None
     alone: bool = False
-    in_hand: InHand | None = field(default=None, compare=False, repr=False)
+    next_try: NextTry | None = field(default=None, compare=False, repr=False)
 
 
 @value(frozen=True, slots=True, kw_only=True)

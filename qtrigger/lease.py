@@ -125,7 +125,7 @@ class Lease:
         self._schedule(self._pacing.next(renewed=True) - age_s, watcher)
 
     def checkpoint(self, body: bytes) -> None:
-        """Leave another body for the next try; see `InHand`."""
+        """Leave another body for the next try; see `NextTry`."""
         watcher = self._watcher
         if watcher is None:
             raise RuntimeError("a lease that nobody keeps has no run")

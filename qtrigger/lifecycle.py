@@ -14,6 +14,17 @@ from dataclasses import replace
 from functools import partial
 
 from qtrigger.clock import Clock
+from qtrigger.dispositions import (
+    Abandon,
+    Ack,
+    Disposition,
+    Poison,
+    Release,
+    Retry,
+    TriesPolicy,
+    decide,
+    refused_on_arrival,
+)
 from qtrigger.errors import QueueError
 from qtrigger.guard import Guard
 from qtrigger.ids import new_id
@@ -34,19 +45,7 @@ from qtrigger.queues.client import QueueClient, QueueMessage
 from qtrigger.queues.encoding import BodyUndecodable
 from qtrigger.reports import MessageReports, tries_used_up
 from qtrigger.retrying import Ended, MessageRuns
-from qtrigger.settlement import (
-    Abandon,
-    Ack,
-    Disposition,
-    Poison,
-    Release,
-    Retry,
-    Settled,
-    Settlement,
-    TriesPolicy,
-    decide,
-    refused_on_arrival,
-)
+from qtrigger.settlement import Settled, Settlement
 from qtrigger.tries import Seen, TriesSeen
 from qtrigger.turns import Turns
 from qtrigger.usual import UsualTime
@@ -164,7 +163,7 @@ class MessageLifecycle:
             max_dequeue_count=policy.max_dequeue_count,
             timeout_s=self._function_timeout_s,
             alone=seen.suspect,
-            in_hand=lease,
+            next_try=lease,
         )
         waited_s = max((self._clock.utcnow() - message.inserted).total_seconds(), 0.0)
         if self._turns is None:

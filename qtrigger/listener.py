@@ -184,7 +184,7 @@ class Listener:
     def stop_polling(self) -> None:
         """Ask for no more messages; what is in processing goes on."""
         self._stopped.set()
-        self._receiving.stop()
+        self._receiving.hold()
         self._lifecycle.stop_retrying()
         self._resumed.set()
         self._woken.set()

@@ -25,6 +25,7 @@ from qtrigger.invocation import (
 )
 from qtrigger.queues.client import QueueMessage
 from qtrigger.queues.encoding import BodyUndecodable, decode
+from qtrigger.retrying import error_of
 from qtrigger.values import value
 
 SCHEMA_VERSION: Final = 1
@@ -70,13 +71,9 @@ def as_json(notice: Notice, *, with_body: bool, dropped: int) -> str:
 
 def _error(outcome: Outcome | None) -> dict[str, str] | None:
     match outcome:
-        case Failed(error=error):
+        case Failed() | TimedOut() | WorkerLost():
+            error = error_of(outcome)
             return {"type": error.type, "message": error.message}
-        case TimedOut(after_s=after_s):
-            text = f"timed out after {after_s:g} s (functionTimeout)"
-            return {"type": "TimedOut", "message": text}
-        case WorkerLost(how=how):
-            return {"type": "WorkerLost", "message": f"its worker process ended: {how}"}
         case None | Succeeded() | Interrupted() | LeaseLost() | Postponed() | Rejected():
             return None
         case _:

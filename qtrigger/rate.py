@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Final
 
 from qtrigger.clock import Clock, Timer
-from qtrigger.invocation import Interrupted, Invocation, Ran
+from qtrigger.invocation import Invocation
 
 WINDOW_S: Final = 60.0
 # Functions begin a little after they were handed over, some sooner than others. By so much the
 # window is longer, so that who counts in the function, or behind it, finds no more in a minute.
 HANDOVER_S: Final = 0.25
-
-Run = Callable[[Invocation], Awaitable[Ran]]
 
 
 class Rate:
@@ -39,7 +37,6 @@ class Rate:
         self._waiting: set[str] = set()
         self._look: Callable[[], None] | None = None
         self._timer: Timer | None = None
-        self._stopped = asyncio.Event()
 
     @property
     def most(self) -> int:
@@ -47,17 +44,12 @@ class Rate:
         self._forget()
         return self._limit - len(self._starts) - self._asked - len(self._waiting)
 
-    def kept(self, run: Run) -> Run:
-        """Return what runs the same, each when the window allows it; interrupted by a stop."""
-
-        async def run_in_time(invocation: Invocation) -> Ran:
-            while not self._start(invocation):
-                if await self._clock.wait(self._stopped, self._free_in_s):
-                    interrupted = (Interrupted(),) * len(invocation.messages)
-                    return Ran(outcomes=interrupted, duration_s=0.0)
-            return await run(invocation)
-
-        return run_in_time
+    async def due(self, invocation: Invocation, stopped: asyncio.Event) -> bool:
+        """Wait until the window allows a run, and count it; False when `stopped` comes first."""
+        while not self._start(invocation):
+            if await self._clock.wait(stopped, self._free_in_s):
+                return False
+        return True
 
     def _start(self, invocation: Invocation) -> bool:
         """Count a start, if there may be one now."""
@@ -100,10 +92,6 @@ class Rate:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-
-    def stop(self) -> None:
-        """See `Bound`."""
-        self._stopped.set()
 
     def _set_timer(self) -> None:
         """See to it that who waits looks when the oldest start leaves the window."""

@@ -140,12 +140,6 @@ class Receiving:
         if self._bounds is not None:
             self._bounds.wake()
 
-    def stop(self) -> None:
-        """Begin no more requests at all; what waits in hand to begin is handed back."""
-        self.hold()
-        if self._bounds is not None:
-            self._bounds.stop()
-
     def go_on(self) -> None:
         """Begin them again."""
         self._held = False

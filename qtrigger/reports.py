@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from qtrigger.dispositions import Abandon, Ack, Disposition, Drop, Poison, Release, Retry
 from qtrigger.errors import AccessDenied, QueueError
 from qtrigger.events import (
     CheckpointNotKept,
@@ -29,16 +30,7 @@ from qtrigger.lease import Lease
 from qtrigger.notices import Notify
 from qtrigger.queues.client import QueueMessage
 from qtrigger.retrying import Ended, Pending
-from qtrigger.settlement import (
-    Abandon,
-    Ack,
-    Disposition,
-    Drop,
-    Poison,
-    Release,
-    Retry,
-    Settled,
-)
+from qtrigger.settlement import Settled
 from qtrigger.tries import Seen
 from qtrigger.usual import Where, nowhere
 

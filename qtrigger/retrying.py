@@ -23,6 +23,7 @@ from qtrigger.invocation import (
     Failed,
     Interrupted,
     Invocation,
+    LeaseLost,
     Outcome,
     Ran,
     Retrial,
@@ -60,6 +61,8 @@ class Pending:
 
 
 Run = Callable[[Invocation], Awaitable[Ran]]
+Due = Callable[[Invocation, asyncio.Event], Awaitable[bool]]
+"""Waits until an invocation may run; False when the event, of a stop, was set first."""
 
 
 class MessageRuns(Protocol):
@@ -80,7 +83,10 @@ class MessageRuns(Protocol):
 
 
 class Retrying:
-    """The runs of one function; without a policy there is one for each message."""
+    """The runs of one function; without a policy there is one for each message.
+
+    Each waits until it is `due`, where that is given; nobody takes such a wait for a run.
+    """
 
     def __init__(
         self,
@@ -90,9 +96,11 @@ class Retrying:
         outputs: OutputWriter,
         clock: Clock,
         random: Random,
+        due: Due | None = None,
     ) -> None:
         self._policy = policy
         self._run = run
+        self._due = due
         self._outputs = outputs
         self._clock = clock
         self._random = random
@@ -117,12 +125,13 @@ class Retrying:
         """
         policy = self._policy
         if policy is None:
-            return await self._run_once(invocation, watching)
+            return await self._run_once(invocation, lost, watching)
         last: ErrorDetail | None = None
         waits = _waits(policy, self._random)
         for retry in count():
             retrial = Retrial(count=retry, most=policy.max_retries, error=last)
-            ended = await self._run_once(replace(invocation, retry=retrial), watching, retry)
+            again = replace(invocation, retry=retrial)
+            ended = await self._run_once(again, lost, watching, retry)
             failure = _failure(ended.outcome)
             if failure is None or retry == policy.max_retries or lost.is_set():
                 return ended
@@ -139,8 +148,8 @@ class Retrying:
                 return replace(ended, outcome=Interrupted())
             if lost.is_set():
                 return ended
-            if invocation.in_hand is not None and invocation.in_hand.latest is not None:
-                invocation = _continued(invocation, invocation.in_hand.latest)
+            if invocation.next_try is not None and invocation.next_try.latest is not None:
+                invocation = _continued(invocation, invocation.next_try.latest)
             last = error_of(failure)
             if isinstance(failure, WorkerLost):
                 invocation = replace(invocation, alone=True)
@@ -149,9 +158,15 @@ class Retrying:
     async def _run_once(
         self,
         invocation: Invocation,
+        lost: asyncio.Event,
         watching: Callable[[], AbstractContextManager[None]],
         retries: int = 0,
     ) -> Ended:
+        if self._due is not None:
+            due = await self._due(invocation, self._stopped)
+            if lost.is_set() or not due:
+                never = LeaseLost() if due else Interrupted()
+                return Ended(outcome=never, duration_s=0.0, retries=retries)
         with watching():
             ran = await self._run(invocation)
         outcome = ran.outcomes[0]
@@ -167,6 +182,8 @@ class Retrying:
 
         The outputs are the run's. Where they cannot be written, nothing has succeeded.
         """
+        if self._due is not None and not await self._due(invocation, self._stopped):
+            return [Ended(outcome=Interrupted(), duration_s=0.0) for _ in invocation.messages]
         with watching():
             ran = await self._run(invocation)
         outcomes = ran.outcomes
@@ -220,7 +237,7 @@ def _failure(outcome: Outcome) -> Failure | None:
 
 
 def error_of(failure: Failure) -> ErrorDetail:
-    """How a run failed, as the next one reads it in its retry context."""
+    """How a run failed, as the next one reads it in its retry context, and whoever is told."""
     match failure:
         case Failed(error=error):
             return error

@@ -93,6 +93,3 @@ class Share:
     def wait_no_more(self) -> None:
         """See `Bound`."""
         self._slots.leave(self)
-
-    def stop(self) -> None:
-        """See `Bound`."""

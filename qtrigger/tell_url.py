@@ -20,6 +20,7 @@ from qtrigger.queues.reach import reason, trusting
 
 # After the first and the second try; there is no fourth.
 PAUSES_S: Final = (1.0, 2.0)
+_UNTRUSTED: Final = "name a file with its authority's certificate in SSL_CERT_FILE"
 _PASSING: Final = frozenset({408, 425, 429})
 
 
@@ -27,6 +28,7 @@ _PASSING: Final = frozenset({408, 425, 429})
 class _Failure:
     why: str
     passing: bool
+    hint: str = "see who listens at onPoison.url"
 
 
 class UrlTeller:
@@ -53,7 +55,7 @@ class UrlTeller:
                 return
             if pause_s is None or not failure.passing:
                 times = f", {tries} times" if tries > 1 else ""
-                raise TellingError(f"{failure.why}{times}", "see who listens at onPoison.url")
+                raise TellingError(f"{failure.why}{times}", failure.hint)
             tries += 1
             await self._clock.sleep(pause_s)
 
@@ -64,6 +66,10 @@ class UrlTeller:
                 session.post(self._url, data=document.encode(), allow_redirects=False) as answer,
             ):
                 return _judged(answer.status)
+        except aiohttp.ClientConnectorCertificateError as error:
+            return _Failure(
+                f"no connection: {reason(error.certificate_error)}", passing=False, hint=_UNTRUSTED
+            )
         except aiohttp.ClientConnectorError as error:
             return _Failure(f"no connection: {reason(error.os_error)}", passing=True)
         except (aiohttp.InvalidURL, ValueError):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from qtrigger.dispositions import Disposition, TriesPolicy, decide
 from qtrigger.errors import ProjectError, QtriggerError
 from qtrigger.ids import new_id
 from qtrigger.invocation import (
@@ -26,7 +27,6 @@ from qtrigger.invocation import (
 from qtrigger.outputs import OutputWriter, Planned
 from qtrigger.project.binding_data import binding_data
 from qtrigger.project.model import FunctionDefinition, Project, Severity
-from qtrigger.settlement import Disposition, TriesPolicy, decide
 from qtrigger.workers.worker import Worker
 
 EXPIRES_AFTER = timedelta(days=7)

@@ -6,8 +6,9 @@ Owns the measure; what is said of such a run, and to whom, is not its concern.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractContextManager
+from functools import partial
 
 from qtrigger.background import begin
 from qtrigger.clock import Clock
@@ -41,10 +42,15 @@ class UsualTime:
 
     def watching(self, tell: Tell, invocation_id: str) -> AbstractContextManager[None]:
         """Around a run: told of once, if it still runs when it is known where it stands."""
-        began_at = self._clock.monotonic()
-        late_s = self._longest_s + self._over_s
-        asked = (self._where, invocation_id)
-        return _Watch(self._overdue, began_at + late_s, (late_s, self._longest_s), tell, asked)
+        usual_s = self._longest_s
+        due_at = self._clock.monotonic() + usual_s + self._over_s
+        return _Watch(
+            self._overdue, due_at, partial(self._tell_where, tell, invocation_id, usual_s)
+        )
+
+    async def _tell_where(self, tell: Tell, invocation_id: str, usual_s: float) -> None:
+        stack = await self._where(invocation_id)
+        tell(usual_s + self._over_s, usual_s, stack)
 
     def succeeded(self, duration_s: float) -> None:
         """A run has succeeded in that time."""
@@ -54,21 +60,17 @@ class UsualTime:
 class _Watch(AbstractContextManager[None]):
     """Around one run; a class, because a generator for each message costs more than the watch."""
 
-    __slots__ = ("_asked", "_asking", "_due_at", "_overdue", "_tell", "_times")
+    __slots__ = ("_asking", "_due_at", "_overdue", "_telling")
 
     def __init__(
         self,
         overdue: Overdue,
         due_at: float,
-        times: tuple[float, float],
-        tell: Tell,
-        asked: tuple[Where, str],
+        telling: Callable[[], Coroutine[object, object, None]],
     ) -> None:
         self._overdue = overdue
         self._due_at = due_at
-        self._times = times
-        self._tell = tell
-        self._asked = asked
+        self._telling = telling
         self._asking: asyncio.Task[None] | None = None
 
     def __enter__(self) -> None:
@@ -80,9 +82,4 @@ class _Watch(AbstractContextManager[None]):
             self._asking.cancel()
 
     def _late(self) -> None:
-        self._asking = begin(self._tell_where(), name="where a slow run stands")
-
-    async def _tell_where(self) -> None:
-        where, invocation_id = self._asked
-        stack = await where(invocation_id)
-        self._tell(*self._times, stack)
+        self._asking = begin(self._telling(), name="where a slow run stands")

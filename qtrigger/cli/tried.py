@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from qtrigger.dispositions import Abandon, Ack, Disposition, Drop, Poison, Release, Retry, spread_of
 from qtrigger.events import UserLog
 from qtrigger.invocation import (
     Failed,
@@ -24,16 +25,6 @@ from qtrigger.outputs import Planned
 from qtrigger.project.model import FunctionDefinition
 from qtrigger.queues.client import NEVER_EXPIRES_S
 from qtrigger.reports import disposition_name
-from qtrigger.settlement import (
-    Abandon,
-    Ack,
-    Disposition,
-    Drop,
-    Poison,
-    Release,
-    Retry,
-    spread_of,
-)
 from qtrigger.telemetry.line import level_name
 from qtrigger.telemetry.outcomes import duration_text
 from qtrigger.tryout import TriedOut

@@ -145,8 +145,8 @@ class InlineWorker:
         storage.invocation_id = invocation.id
 
         def keep(_run: int, body: bytes) -> bool:
-            if invocation.in_hand is not None:
-                invocation.in_hand.checkpoint(body)
+            if invocation.next_try is not None:
+                invocation.next_try.checkpoint(body)
             return True
 
         context = Context(

@@ -102,8 +102,8 @@ class Underway:
     def checkpoint(self, number: int, body: bytes) -> None:
         """A run leaves a body for the next try of its message."""
         run = self._open.get(number)
-        if run is not None and run.invocation.in_hand is not None:
-            run.invocation.in_hand.checkpoint(body)
+        if run is not None and run.invocation.next_try is not None:
+            run.invocation.next_try.checkpoint(body)
 
     def number_of(self, invocation_id: str) -> int | None:
         """The run of that invocation, None when it has ended or is another worker's."""

@@ -43,9 +43,9 @@ class Steps:
         self.bench = Bench(self._body, options=self.options, retry=self.retry, lease_s=self.lease_s)
 
     def leave(self, body: str) -> None:
-        in_hand = self.bench.invocations[-1].in_hand
-        assert in_hand is not None
-        in_hand.checkpoint(body.encode())
+        next_try = self.bench.invocations[-1].next_try
+        assert next_try is not None
+        next_try.checkpoint(body.encode())
 
     async def pause(self, seconds: float) -> None:
         await self.bench.clock.sleep(seconds)
@@ -232,6 +232,25 @@ async def test_a_text_that_is_refused_is_told_and_costs_neither_lease_nor_run() 
     assert told.message == "no such text"
     assert [each.disposition for each in steps.bench.probe.of(InvocationFinished)] == ["acked"]
     assert steps.bench.left() == []
+
+
+async def test_a_text_that_was_refused_is_not_sent_again_with_the_release() -> None:
+    """Where it is refused for good, the message could never be released."""
+
+    async def go(steps: Steps, _message: TriggerMessage) -> Outcome:
+        steps.leave("half")
+        await steps.pause(10.0)
+        return FAILED
+
+    steps = Steps(go)
+    steps.bench.service.fail("update", QueueRejected("no such text", status=400))
+    await steps.bench.start("whole")
+    await steps.bench.clock.advance(5.0)
+    steps.bench.body = Bench.succeed
+    await steps.bench.clock.advance(60.0)
+    await steps.bench.stop()
+
+    assert steps.bench.bodies == [b"whole", b"whole"]
 
 
 async def test_a_text_that_the_queue_cannot_hold_is_told() -> None:

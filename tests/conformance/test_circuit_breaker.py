@@ -505,6 +505,36 @@ async def test_a_stop_waits_for_no_probe_and_for_no_fate() -> None:
     assert (outage.poisoned, len(outage.bench.left())) == ([], 5)
 
 
+async def test_a_message_that_is_lost_while_its_fate_is_open_is_not_copied() -> None:
+    outage = Outage(max_dequeue_count=1, failures=20, pause_s=400.0)
+    await outage.bench.start("a")
+    await outage.clock.advance(5.0)
+    await outage.bench.queue.clear()
+
+    await outage.clock.advance(500.0)
+
+    (finished,) = outage.bench.probe.of(InvocationFinished)
+    assert (finished.disposition, outage.poisoned) == ("dropped", [])
+    await outage.bench.stop()
+
+
+async def test_a_last_try_whose_fate_a_stop_left_open_is_not_held_against_its_message() -> None:
+    """Whoever takes the breaker out of host.json in the outage finds the message all the same."""
+    tries = TriesOfAll()
+    outage = Outage(max_dequeue_count=1, failures=20, tries=tries)
+    await outage.bench.start("a")
+    await outage.clock.advance(5.0)
+    await outage.bench.stop()
+
+    options = QueueOptions(message_encoding="none", max_dequeue_count=1)
+    after = Bench(options=options, tries=tries, beside=outage.bench)
+    await after.start()
+    await outage.clock.advance(5.0)
+
+    assert after.bodies == [b"a"]
+    await after.stop()
+
+
 async def test_an_open_breaker_is_not_idle() -> None:
     """Its messages wait; a host that ends when idle must not leave them."""
     outage = Outage()

@@ -89,9 +89,9 @@ class Host(Bench):
         )
         if world.random.random() < 0.15:
             return (world.random.choice(whole),) * len(messages)
-        if invocation.in_hand is not None and world.random.random() < 0.05:
+        if invocation.next_try is not None and world.random.random() < 0.05:
             (message,) = messages
-            invocation.in_hand.checkpoint(message.body.replace(b'"kept": ', b'"kept": 1'))
+            invocation.next_try.checkpoint(message.body.replace(b'"kept": ', b'"kept": 1'))
         return tuple(
             FAILED if b"bad" in each.body or world.random.random() < 0.05 else Succeeded()
             for each in messages

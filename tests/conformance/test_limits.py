@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -13,12 +13,21 @@ import pytest
 
 from qtrigger.bounds import AtMost, Bounds
 from qtrigger.errors import ExitCode
-from qtrigger.events import InvocationFinished
-from qtrigger.invocation import ErrorDetail, Failed, Interrupted, Outcome, Succeeded, TriggerMessage
+from qtrigger.events import InvocationFinished, StillRunning
+from qtrigger.invocation import (
+    ErrorDetail,
+    Failed,
+    Interrupted,
+    LeaseLost,
+    Outcome,
+    Succeeded,
+    TriggerMessage,
+)
 from qtrigger.listener import BY_HAND
 from qtrigger.project.model import RetryPolicy
 from qtrigger.project.options import OwnOptions
-from qtrigger.testing.clock import settle
+from qtrigger.rate import Rate
+from qtrigger.testing.clock import ManualClock, settle
 from qtrigger.tries import TriesOfAll
 from tests.unit.harness import PLAIN, Bench
 from tests.unit.test_host import House
@@ -31,11 +40,13 @@ WAITS_S = RetryPolicy(strategy="fixedDelay", max_retries=3, minimum_s=1.0, maxim
 class Rated:
     """A function with a rate, whose runs take `run_s` seconds, and the times of their starts."""
 
-    def __init__(self, per_minute: int, *, run_s: float = 2.0, **options: Any) -> None:
+    def __init__(
+        self, per_minute: int, *, run_s: float = 2.0, slow_run_after_s: float = 60.0, **options: Any
+    ) -> None:
         self.starts: list[float] = []
         self.end: Outcome = Succeeded()
         self.run_s = run_s
-        self.own = OwnOptions(max_per_minute=per_minute)
+        self.own = OwnOptions(max_per_minute=per_minute, slow_run_after_s=slow_run_after_s)
         self.tries = TriesOfAll()
         self.bench = Bench(self._run, own=self.own, tries=self.tries, **options)
         self.clock = self.bench.clock
@@ -123,6 +134,44 @@ async def test_each_run_of_a_retry_policy_is_a_start_and_waits_for_its_place() -
     await rated.bench.stop()
 
 
+async def test_a_retry_that_waits_for_its_place_is_not_said_to_run() -> None:
+    rated = Rated(2, run_s=0.0, retry=WAITS_S, slow_run_after_s=5.0)
+    rated.end = Failed(error=ErrorDetail(type="ValueError", message="no"))
+    await rated.begin(2)
+
+    await rated.clock.advance(50.0)
+
+    assert rated.bench.listener.running == 2
+    assert not rated.bench.probe.of(StillRunning)
+    await rated.bench.stop()
+
+
+async def test_a_message_that_is_lost_while_it_waits_for_its_place_does_not_run() -> None:
+    rated = Rated(1, run_s=0.0, retry=WAITS_S, lease_s=6.0)
+    rated.end = Failed(error=ErrorDetail(type="ValueError", message="no"))
+    await rated.begin(1)
+    await rated.clock.advance(5.0)
+    await rated.bench.queue.clear()
+
+    await rated.clock.advance(100.0)
+
+    assert len(rated.starts) == 1
+    (finished,) = rated.bench.probe.of(InvocationFinished)
+    assert finished.outcome == LeaseLost()
+    await rated.bench.stop()
+
+
+def test_who_waits_for_the_minute_is_told_of_places_that_a_request_gives_back() -> None:
+    """Nothing has started, so that no timer would tell."""
+    rate, told = Rate(1, ManualClock(), deque()), list[int]()
+    rate.asked(1)
+    rate.wait(lambda: told.append(rate.most))
+
+    rate.answered(1, 0)
+
+    assert told == [1]
+
+
 async def test_a_message_that_never_runs_is_no_start() -> None:
     rated = Rated(2, options=replace(PLAIN, message_encoding="base64"))
     await rated.bench.start("{", "{", "{", "YQ==", "YQ==")
@@ -157,6 +206,7 @@ async def test_a_stop_hands_back_what_waits_for_the_place_of_its_retry() -> None
 
     outcomes = [each.outcome for each in rated.bench.probe.of(InvocationFinished)]
     assert outcomes == [Interrupted(), Interrupted()]
+    assert rated.clock.monotonic() < 11.0
     assert rated.hidden == 0
 
 

@@ -11,6 +11,7 @@ from random import Random
 
 import pytest
 
+from qtrigger.dispositions import Retry, TriesPolicy, varied
 from qtrigger.events import Finding, InvocationFinished, MessagePoisoned
 from qtrigger.invocation import (
     ErrorDetail,
@@ -23,7 +24,6 @@ from qtrigger.invocation import (
     WorkerLost,
 )
 from qtrigger.project.options import OwnOptions
-from qtrigger.settlement import Retry, TriesPolicy, varied
 from qtrigger.telemetry.lines import line_of
 from qtrigger.tries import TriesOfAll
 from tests.unit.harness import PLAIN, Bench, fail

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import ssl
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -21,6 +22,8 @@ from qtrigger.tell_program import ProgramTeller
 from qtrigger.tell_url import UrlTeller
 from qtrigger.tellers import opener
 from qtrigger.testing.clock import ManualClock
+from tests.contract.certificates import write_certificate
+from tests.contract.sockets import listening
 from tests.unit.harness import definition
 
 DOCUMENT = json.dumps({"function": "charge", "body": "é" * 40_000}, ensure_ascii=False)
@@ -188,6 +191,25 @@ async def test_an_address_that_cannot_be_reached_is_told_without_its_path(
         await UrlTeller(url, Hasty()).tell(DOCUMENT)
 
     assert str(raised.value) == said
+
+
+async def test_an_address_with_a_certificate_that_is_not_trusted_is_told_as_that(
+    tmp_path: Path,
+) -> None:
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(write_certificate(tmp_path / "cert.pem"))
+    clock = Hasty()
+
+    async with listening(_answer_nothing, tls) as port:
+        with pytest.raises(TellingError, match=r"^no connection: self.signed certificate$") as no:
+            await UrlTeller(f"https://localhost:{port}/{SECRET}", clock).tell(DOCUMENT)
+
+    assert "SSL_CERT_FILE" in no.value.hint
+    assert clock.slept == []
+
+
+async def _answer_nothing(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+    await reader.read()
 
 
 def test_a_function_has_a_teller_for_each_of_the_two(tmp_path: Path) -> None:

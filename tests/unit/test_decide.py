@@ -4,6 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from qtrigger.dispositions import (
+    Abandon,
+    Ack,
+    Disposition,
+    Drop,
+    Poison,
+    Release,
+    Retry,
+    TriesPolicy,
+    decide,
+    refused_on_arrival,
+)
 from qtrigger.invocation import (
     ErrorDetail,
     Failed,
@@ -15,18 +27,6 @@ from qtrigger.invocation import (
     Succeeded,
     TimedOut,
     WorkerLost,
-)
-from qtrigger.settlement import (
-    Abandon,
-    Ack,
-    Disposition,
-    Drop,
-    Poison,
-    Release,
-    Retry,
-    TriesPolicy,
-    decide,
-    refused_on_arrival,
 )
 
 FAILURES: list[Outcome] = [

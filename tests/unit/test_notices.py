@@ -122,7 +122,7 @@ async def test_a_notice_says_which_message_where_it_went_and_why() -> None:
         ),
         (
             WorkerLost(how="exit code 3", alone=True),
-            {"type": "WorkerLost", "message": "its worker process ended: exit code 3"},
+            {"type": "WorkerLost", "message": "the worker process ended: exit code 3"},
             "tries",
         ),
         (Rejected(reason="no such customer"), None, "rejected"),

@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from qtrigger.dispositions import Abandon, Ack, Disposition, Drop, Poison, TriesPolicy, decide
 from qtrigger.errors import AccessDenied
 from qtrigger.lease import Lease
 from qtrigger.overdue import Overdue
 from qtrigger.poison_copies import REMEMBERED_COPIES
 from qtrigger.queues.memory import MemoryQueueService
-from qtrigger.settlement import (
-    Abandon,
-    Ack,
-    Disposition,
-    Drop,
-    Poison,
-    Settled,
-    Settlement,
-    TriesPolicy,
-    decide,
-)
+from qtrigger.settlement import Settled, Settlement
 from qtrigger.testing.clock import ManualClock
 from qtrigger.wakeups import Wakeups
 

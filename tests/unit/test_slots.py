@@ -45,6 +45,21 @@ def test_only_those_for_whom_there_is_a_slot_are_called_and_none_loses_its_place
     assert (slots.for_one(first), slots.for_one(second)) == (1, 0)
 
 
+def test_who_leaves_the_line_with_a_slot_free_has_the_next_one_called() -> None:
+    slots = Slots(1)
+    holder, first, second = slots.share(), slots.share(), slots.share()
+    holder.asked(1)
+    called = list[str]()
+    first.wait(nobody)
+    second.wait(lambda: called.append("second"))
+    holder.answered(1, 0)
+
+    first.wait_no_more()
+
+    assert called == ["second"]
+    assert slots.for_one(second) == 1
+
+
 def test_a_request_asks_for_twice_what_the_last_one_found_and_for_one_at_least() -> None:
     share = Slots(100).share()
     asked = list[int]()

@@ -14,12 +14,12 @@ import pytest
 from azure.functions.queue import QueueMessage
 
 from qtrigger.assembly import function_spec, output_writer
+from qtrigger.dispositions import Abandon, Ack, Poison, Release, Retry
 from qtrigger.invocation import Failed, Postponed, Rejected, Succeeded, TimedOut
 from qtrigger.project.model import FunctionDefinition, HostConfig, Project, RetryPolicy
 from qtrigger.project.options import OwnOptions
 from qtrigger.queues.memory import MemoryQueueService
 from qtrigger.queues.services import QueueServices
-from qtrigger.settlement import Abandon, Ack, Poison, Release, Retry
 from qtrigger.testing.clock import ManualClock
 from qtrigger.tryout import (
     FunctionNotRun,

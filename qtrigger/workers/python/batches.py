@@ -101,9 +101,12 @@ class BatchCall(Call):
         if self._plan.returns:
             return self._ends_of(set(), *super()._finish(returned))
         failed = self._named_by(returned)
+        if len(failed) < len(self._ids):
+            return self._ends_of(failed, *super()._finish(None))
         # A run of which nothing succeeded writes nothing.
-        written = super()._finish(None) if len(failed) < len(self._ids) else ({"end": "ok"}, [])
-        return self._ends_of(failed, *written)
+        if self._wishes.swallowed.noted:
+            self._tell_swallowed(None)
+        return self._ends_of(failed, {"end": "ok"}, [])
 
     def _named_by(self, returned: Any) -> set[str]:
         """The messages that a return value names as failed. Raises ReportError or OutputError."""

@@ -104,7 +104,7 @@ async def test_what_a_run_left_just_before_its_process_ended_is_not_lost(
     worker = await started(workshop, ("crash", code))
     hand = Hand()
 
-    ran = await worker.invoke(replace(invocation("crash"), in_hand=hand))
+    ran = await worker.invoke(replace(invocation("crash"), next_try=hand))
 
     assert outcome(ran) == WorkerLost(how="exit code 3", alone=True)
     assert (hand.latest or b"")[:3] == b"99x"

@@ -115,7 +115,7 @@ class Hand:
 async def test_what_a_run_leaves_for_its_next_try_is_here_before_its_end(worker: Worker) -> None:
     hand = Hand()
 
-    refused = returned(await worker.invoke(replace(invocation("checkpoints"), in_hand=hand)))
+    refused = returned(await worker.invoke(replace(invocation("checkpoints"), next_try=hand)))
 
     assert hand.left == [b"one", b"\x00two"]
     assert [b"not int" in refused[0], b"49,153 bytes" in refused[1], b"UTF-8" in refused[2]] == (

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from qtrigger.cli.invoke import invoke
 from qtrigger.cli.tried import as_json, as_text, outcome_name
+from qtrigger.dispositions import Abandon, Ack, Disposition, Drop, Poison, Release, Retry
 from qtrigger.errors import ProjectError
 from qtrigger.invocation import (
     ErrorDetail,
@@ -31,7 +32,6 @@ from qtrigger.invocation import (
 from qtrigger.outputs import Planned
 from qtrigger.project.options import OwnOptions
 from qtrigger.queues.memory import MemoryQueueService
-from qtrigger.settlement import Abandon, Ack, Disposition, Drop, Poison, Release, Retry
 from qtrigger.testing.clock import ManualClock
 from qtrigger.tryout import TriedOut, message_of
 from tests.unit.harness import definition

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import copy
 import pickle
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ class Unfit(Reject):
 Function = Callable[[str], None] | Callable[[str], Awaitable[None]]
 
 
-async def told_of(function: Function) -> tuple[Outcome, list[str]]:
+async def told_of(function: Function, **trigger: str) -> tuple[Outcome, list[str]]:
     """How a run of the function ended, and the warnings about what it swallowed."""
     told: list[str] = []
     worker = InlineWorker(
@@ -46,18 +47,18 @@ async def told_of(function: Function) -> tuple[Outcome, list[str]]:
         notice=lambda _function, kind, text: told.append(text) if "swallowed" in kind else None,
     )
     made = definition("charge", "orders")
-    spec = _spec(made.directory)
+    spec = _spec(made.directory, trigger)
     assert (await worker.start([spec])).failures == {}
     return outcome(await worker.invoke(invocation("charge", "x"))), told
 
 
-def _spec(directory: Path) -> FunctionSpec:
+def _spec(directory: Path, trigger: Mapping[str, str]) -> FunctionSpec:
     return FunctionSpec(
         name="charge",
         directory=directory,
         script_file=directory / "__init__.py",
         entry_point="main",
-        bindings=({**TRIGGER},),
+        bindings=({**TRIGGER, **trigger},),
         concurrency=1,
     )
 
@@ -160,3 +161,19 @@ async def test_the_classes_stay_what_they_were() -> None:
 
     assert [each.reason for each in seen] == ["old", "unfit", "old", "old"] * 2
     assert Reject("x").args == ("x",)
+
+
+@pytest.mark.parametrize("all_failed", [False, True])
+async def test_in_a_list_it_is_told_of_whichever_messages_are_said_to_have_failed(
+    all_failed: bool,
+) -> None:
+    def main(msg):  # type: ignore[no-untyped-def]
+        with contextlib.suppress(Exception):
+            raise Later
+        return msg if all_failed else []
+
+    ended, told = await told_of(main, cardinality="many")
+
+    assert isinstance(ended, Failed if all_failed else Succeeded)
+    assert len(told) == 1
+    assert "raised Later and swallowed it" in told[0]
