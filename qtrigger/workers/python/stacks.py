@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
+from .failures import is_ours
+
 MOST_FRAMES = 20
 MOST_TEXT = 8 * 1024
 
@@ -54,7 +56,8 @@ def _awaited(coroutine: Any) -> Iterator[tuple[FrameType, int]]:
 def _text(frames: Any, is_users: Callable[[str], bool]) -> str:
     kept: list[tuple[FrameType, int]] = []
     for frame, line in frames:
-        if kept or is_users(frame.f_code.co_filename):
+        name = frame.f_code.co_filename
+        if is_users(name) or (kept and not is_ours(name)):
             kept.append((frame, line))
     summary = traceback.StackSummary.extract(iter(kept[-MOST_FRAMES:]), lookup_lines=True)
     return "".join(summary.format())[-MOST_TEXT:]

@@ -40,7 +40,7 @@ HOLDS_THE_LOOP = """
     ("code", "said", "names"),
     [
         (BLOCKS, "blocking", ["main"]),
-        (AWAITS, "waiting", ["main", "outer", "sleep"]),
+        (AWAITS, "waiting", ["main", "outer"]),
         (HOLDS_THE_LOOP, "blocking", ["main", "hold"]),
     ],
     ids=["plain", "awaits", "holds the loop"],
@@ -57,7 +57,9 @@ async def test_a_run_under_way_says_where_it_stands_and_goes_on(
     stack = await worker.where(run.id)
     flag.touch()
 
-    assert [line.rpartition(" in ")[2] for line in stack.splitlines() if " in " in line] == names
+    found = [line.rpartition(" in ")[2] for line in stack.splitlines() if " in " in line]
+    # What the innermost of them calls in the library is there as well, or has just returned.
+    assert found[: len(names)] == names
     assert "qtrigger/workers" not in stack
     assert (await task).outcomes == (Succeeded(),)
     assert await worker.where(run.id) == ""
