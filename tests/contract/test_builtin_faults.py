@@ -88,7 +88,7 @@ async def test_closing_answers_a_request_under_way(
     emulator.service.slow("receive", 30)
     service = RestQueueService(emulator_account(_port(queue)), CLOCK)
     waiting = asyncio.create_task(service.queue("orders").receive(1, 30))
-    async with CLOCK.timeout(5):
+    async with CLOCK.timeout(20):
         while not emulator.service.requests["receive"]:
             await CLOCK.sleep(0.01)
 
@@ -103,7 +103,7 @@ async def test_a_cancelled_request_leaves_the_service_usable(
 ) -> None:
     emulator.service.slow("receive", 30)
     waiting = asyncio.create_task(queue.receive(1, 30))
-    async with CLOCK.timeout(5):
+    async with CLOCK.timeout(20):
         while not emulator.service.requests["receive"]:
             await CLOCK.sleep(0.01)
 

@@ -283,7 +283,7 @@ async def test_a_verb_can_be_left_at_any_moment(queue_at: QueueAt, beginning: by
 
         with pytest.raises(asyncio.CancelledError):
             await verb
-        async with SystemClock().timeout(5):
+        async with SystemClock().timeout(30):
             await left.wait()
         assert list(await queue.receive(1, 30)) == []
     del verb

@@ -146,7 +146,7 @@ def failure(ran: Ran) -> Failed:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait for what no event tells, at most five seconds."""
-    async with asyncio.timeout(5):
+    """Wait for what no event tells, at most half a minute."""
+    async with asyncio.timeout(30):
         while not condition():  # noqa: ASYNC110 - there is no event to wait for
             await asyncio.sleep(0.001)

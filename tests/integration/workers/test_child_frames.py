@@ -83,7 +83,7 @@ class Child:
 
     async def received(self, kind: str) -> tuple[Header, bytes]:
         """As `receive`, with its blob."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while True:
                 for header, blob in self.came:
                     if header["t"] == kind:
@@ -174,7 +174,7 @@ async def test_one_frame_may_ask_for_many_runs_each_with_its_own_body(child: Chi
     header = answers.invoke_header([request for request, _body in asked])
 
     child.send((header, b"".join(body for _request, body in asked)))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while len(child.results()) < 3:
             await child.read()
 
