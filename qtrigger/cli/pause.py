@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import getpass
-import json
 import os
 import socket
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
 
 import click
 
 from qtrigger.cli import named, wiring
+from qtrigger.cli.listing import document
 from qtrigger.cli.span import Span
 from qtrigger.clock import SystemClock
 from qtrigger.errors import ExitCode, ProjectError
 from qtrigger.pauses import Pause, PauseFile, state_folder, writable
-
-SCHEMA_VERSION: Final = 1
 
 EPILOG = """\b
 Examples:
@@ -116,9 +113,8 @@ def _as_text(paused: Sequence[Pause]) -> str:
 
 
 def _as_json(paused: Sequence[Pause]) -> str:
-    content = {
-        "schema_version": SCHEMA_VERSION,
-        "paused": [
+    return document(
+        paused=[
             {
                 "function": each.function,
                 "since": each.since.isoformat(),
@@ -128,8 +124,7 @@ def _as_json(paused: Sequence[Pause]) -> str:
             }
             for each in paused
         ],
-    }
-    return json.dumps(content, indent=2, ensure_ascii=False)
+    )
 
 
 def _who() -> str:

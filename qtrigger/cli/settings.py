@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterable, Sequence
 from typing import Final
 
 import click
 
 from qtrigger.cli import projects, wiring
+from qtrigger.cli.listing import document, table
 from qtrigger.errors import ExitCode
 from qtrigger.project.app_settings import AppSetting, own
 from qtrigger.project.model import Project
 from qtrigger.queues.account import Account
 
-SCHEMA_VERSION: Final = 1
 HIDDEN: Final = "(hidden)"
 # Two options that are often taken one for the other.
 NOTE: Final = (
@@ -81,7 +79,7 @@ def _as_text(project: Project, *, with_origin: bool) -> list[str]:
     lines: list[str] = []
     for header, rows in tables:
         if rows:
-            lines += ["", *_table(header, rows)] if lines else _table(header, rows)
+            lines += ["", table(header, rows)] if lines else [table(header, rows)]
     return [*lines, "", NOTE]
 
 
@@ -89,22 +87,18 @@ def _as_json(project: Project, *, with_origin: bool) -> str:
     def given(name: str, value: str | None, origin: str, *, key: str) -> dict[str, str | None]:
         return {key: name, "value": value, **({"origin": origin} if with_origin else {})}
 
-    content = {
-        "schema_version": SCHEMA_VERSION,
-        "project": str(project.root),
-        "environment": project.environment,
-        "options": [
-            given(each.key, each.value, each.origin, key="key") for each in project.effective
-        ],
-        "app_settings": [
+    return document(
+        project=str(project.root),
+        environment=project.environment,
+        options=[given(each.key, each.value, each.origin, key="key") for each in project.effective],
+        app_settings=[
             given(each.name, each.value, each.origin, key="name") for each in own(project)
         ],
-        "connections": [
+        connections=[
             {"name": name, "account": account, "authentication": authentication}
             for name, account, authentication in _connections(project)
         ],
-    }
-    return json.dumps(content, indent=2, ensure_ascii=False)
+    )
 
 
 def _in_words(setting: AppSetting) -> str:
@@ -122,13 +116,3 @@ def _connections(project: Project) -> list[tuple[str, str, str]]:
             if output.account is not None:
                 found[output.connection] = output.account
     return [(name, found[name].name, found[name].authentication) for name in sorted(found)]
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """The rows in columns as wide as their texts, header first."""
-    lines = [tuple(header), *(tuple(row)[: len(header)] for row in rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
-    return [
-        "  ".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    ]
