@@ -16,20 +16,24 @@ from typing import Any
 import click
 
 from qtrigger import tellers
-from qtrigger.cli import loop, projects, wiring
+from qtrigger.background import begin
+from qtrigger.cli import loop, opening, outlet, projects, wiring
 from qtrigger.cli.collector import resting_collector
 from qtrigger.cli.emulation import Choice, LocalEmulator
+from qtrigger.cli.ending import Reason, run_to_the_end
 from qtrigger.cli.several import SeveralValues
 from qtrigger.cli.terminal import ControllingTerminal
 from qtrigger.clock import SystemClock
 from qtrigger.errors import ExitCode, ProjectError
-from qtrigger.events import EventSink, HostLog
+from qtrigger.events import EventSink, Heartbeat, HostLog
 from qtrigger.host import Host
 from qtrigger.pauses import PauseFile, state_folder
 from qtrigger.queues.services import QueueServices
 from qtrigger.supervisor import Supervisor
+from qtrigger.telemetry.heartbeat import beat
 from qtrigger.telemetry.sinks import FanOut, LibraryLogs, Tally
 from qtrigger.tries import TriesOfAll
+from qtrigger.workers.interpreter import choose_interpreter
 
 
 class Seconds(click.ParamType[float]):
@@ -102,33 +106,37 @@ Examples:
     help="What to start when the project uses the local emulator and none runs (Development only).",
 )
 @wiring.state_option
-@click.option(
-    "--log-format",
-    type=click.Choice(["auto", "console", "plain", "json"]),
-    default="auto",
-    show_default=True,
-    help="Auto: console on a terminal, json in Production, else plain.",
-)
-@click.option(
-    "--log-level", type=click.Choice(list(wiring.LEVELS)), default="info", show_default=True
-)
-def start(project: str | None, log_format: str, log_level: str, **flags: Any) -> int:
+@outlet.log_options
+def start(project: str | None, logs: outlet.LogOptions, **flags: Any) -> int:
     """Run PROJECT's functions (default: the nearest folder upwards with a host.json).
 
     The first Ctrl-C or SIGTERM lets running functions finish, a second one hands their messages
     back and leaves at once. SIGHUP loads the project anew; closing the terminal stops.
     """
-    options = StartOptions(root=wiring.find_root(project), **flags)
-    tally = Tally()
-    with wiring.open_sink(wiring.choose_format(log_format, options.environment), log_level) as sink:
-        return loop.run(_run(options, FanOut(tally, sink), tally))
+    log_format = outlet.chosen_format(logs.log_format, flags["environment"])
+    tally, reason = Tally(), Reason()
+
+    def run() -> ExitCode:
+        options = StartOptions(root=wiring.find_root(project), **flags)
+        return loop.run(_run(options, sink, tally))
+
+    with outlet.open_sink(logs, log_format) as lines:
+        sink = FanOut(tally, reason, lines)
+        return run_to_the_end(
+            run,
+            sink=sink,
+            tally=tally,
+            reason=reason,
+            clock=SystemClock(),
+            tells_errors=log_format == "json",
+        )
 
 
 async def _run(options: StartOptions, sink: EventSink, tally: Tally) -> ExitCode:
     clock = SystemClock()
     logging.getLogger().addHandler(LibraryLogs(sink))
     asyncio.get_running_loop().set_exception_handler(_defects_to(sink))
-    emulator = LocalEmulator(options.root, options.emulator, options.environment, clock)
+    emulator = LocalEmulator(options.root, options.emulator, options.environment, clock, sink)
     starter = HostStarter(options, emulator, clock, sink)
     supervisor = Supervisor(
         starter.start,
@@ -139,9 +147,14 @@ async def _run(options: StartOptions, sink: EventSink, tally: Tally) -> ExitCode
         counts=tally.counts,
         terminal_gone=ControllingTerminal().gone,
     )
+    beating = None
+    if sink.wants(Heartbeat):
+        beating = begin(beat(clock, sink, tally.counts), name="heartbeat")
     try:
         return await supervisor.run()
     finally:
+        if beating is not None:
+            beating.cancel()
         await emulator.stop()
 
 
@@ -182,10 +195,13 @@ class HostStarter:
 
     async def _start(self, loaded: projects.LoadedProject, began_at: float) -> Host:
         options, project = self._options, loaded.project
+        count = options.workers or _worker_count(project.settings)
+        if self._first:
+            interpreter = choose_interpreter(project.root, project.settings)
+            self._sink.emit(opening.starting(project, interpreter, workers=count))
         wiring.tell_findings(project.problems, self._sink)
         wiring.check_runnable(project)
         await self._emulator.ensure(project)
-        count = options.workers or _worker_count(project.settings)
         pool, interpreter = loaded.open_workers(count, self._clock, self._sink)
         services = QueueServices(wiring.open_service_with(self._clock))
         host = Host(

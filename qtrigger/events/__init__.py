@@ -10,16 +10,21 @@ from __future__ import annotations
 from typing import Protocol
 
 from qtrigger.events.host import (
+    EmulatorReady,
     Finding,
     FunctionLoadFailed,
     FunctionPaused,
     FunctionResumed,
     FunctionState,
+    Heartbeat,
     HostLog,
     HostReady,
+    HostStarting,
     HostStopped,
     HostStopping,
+    ProcessEnding,
     ReloadRejected,
+    StartFailed,
     WorkerEnded,
     WorkerStarted,
 )
@@ -52,6 +57,7 @@ __all__ = [
     "BreakerClosed",
     "BreakerOpened",
     "CheckpointNotKept",
+    "EmulatorReady",
     "Event",
     "EventSink",
     "Finding",
@@ -59,8 +65,10 @@ __all__ = [
     "FunctionPaused",
     "FunctionResumed",
     "FunctionState",
+    "Heartbeat",
     "HostLog",
     "HostReady",
+    "HostStarting",
     "HostStopped",
     "HostStopping",
     "InvocationFinished",
@@ -73,11 +81,13 @@ __all__ = [
     "NoticeFailed",
     "NoticesDropped",
     "PollFinished",
+    "ProcessEnding",
     "QueueStateChanged",
     "ReloadRejected",
     "RenewalFailed",
     "RetryPending",
     "SettlementFailed",
+    "StartFailed",
     "StillRunning",
     "ThrottlingBegan",
     "ThrottlingEnded",
@@ -88,9 +98,14 @@ __all__ = [
 
 Event = (
     Finding
+    | HostStarting
+    | EmulatorReady
     | HostReady
     | HostStopping
     | HostStopped
+    | StartFailed
+    | ProcessEnding
+    | Heartbeat
     | ReloadRejected
     | PollFinished
     | QueueStateChanged
