@@ -7,6 +7,7 @@ every verb.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TextIO
 
 import click
@@ -21,12 +22,12 @@ colour_option = click.option(
 )
 
 
-def wanted(color: str, stream: TextIO) -> bool:
+def wanted(color: str, stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
     """Whether to colour what is written to the stream; `color` is auto, always or never."""
     if color != "auto":
         return color == "always"
-    if os.environ.get("NO_COLOR"):
+    if environ.get("NO_COLOR"):
         return False
-    if os.environ.get("FORCE_COLOR"):
+    if environ.get("FORCE_COLOR"):
         return True
-    return stream.isatty() and os.environ.get("TERM") != "dumb"
+    return stream.isatty() and environ.get("TERM") != "dumb"

@@ -10,7 +10,7 @@ import functools
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Any, Final, TextIO
@@ -89,14 +89,13 @@ def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def chosen_format(log_format: str, environment: str) -> str:
-    """Return the log format that `auto` means here; never json on a terminal."""
+def chosen_format(log_format: str, environment: str, *, out: TextIO, err: TextIO) -> str:
+    """Return the log format that `auto` means with these streams; never json on a terminal."""
     if log_format != "auto":
         return log_format
-    if sys.stderr.isatty() and sys.stdout.isatty():
-        return "console"
-    production = environment.casefold() != "development"
-    return "json" if production and not sys.stdout.isatty() else "plain"
+    if out.isatty():
+        return "console" if err.isatty() else "plain"
+    return "plain" if environment.casefold() == "development" else "json"
 
 
 @contextmanager
@@ -117,7 +116,7 @@ def open_sink(options: LogOptions, log_format: str) -> Iterator[EventSink]:
             yield ConsoleSink(
                 writer,
                 level=level,
-                colour=_coloured(options, log_format, stream),
+                colour=coloured(options, log_format, stream),
                 width=functools.partial(width_of, stream) if on_terminal else None,
                 all_frames=options.traceback == "full",
             )
@@ -125,17 +124,22 @@ def open_sink(options: LogOptions, log_format: str) -> Iterator[EventSink]:
         writer.close()
 
 
-def _coloured(options: LogOptions, log_format: str, stream: TextIO) -> bool:
-    """Lines that were asked for as plain are coloured by the flag alone."""
+def coloured(
+    options: LogOptions,
+    log_format: str,
+    stream: TextIO,
+    environ: Mapping[str, str] = os.environ,
+) -> bool:
+    """Whether lines are coloured; those that were asked for as plain, by the flag alone."""
     if options.log_format == "plain":
         return options.color == "always"
-    return log_format != "json" and colours.wanted(options.color, stream)
+    return log_format != "json" and colours.wanted(options.color, stream, environ)
 
 
-def width_of(stream: TextIO) -> int:
+def width_of(stream: TextIO, environ: Mapping[str, str] = os.environ) -> int:
     """Return the columns of the terminal behind a stream, or what COLUMNS says."""
     try:
-        width = int(os.environ.get("COLUMNS", "0")) or os.get_terminal_size(stream.fileno()).columns
+        width = int(environ.get("COLUMNS", "0")) or os.get_terminal_size(stream.fileno()).columns
     except (OSError, ValueError):
         width = 0
     return max(width, LEAST_WIDTH) if width > 0 else USUAL_WIDTH

@@ -7,6 +7,7 @@ import contextlib
 import logging
 import math
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,7 +114,9 @@ def start(project: str | None, logs: outlet.LogOptions, **flags: Any) -> int:
     The first Ctrl-C or SIGTERM lets running functions finish, a second one hands their messages
     back and leaves at once. SIGHUP loads the project anew; closing the terminal stops.
     """
-    log_format = outlet.chosen_format(logs.log_format, flags["environment"])
+    log_format = outlet.chosen_format(
+        logs.log_format, flags["environment"], out=sys.stdout, err=sys.stderr
+    )
     tally, reason = Tally(), Reason()
 
     def run() -> ExitCode:

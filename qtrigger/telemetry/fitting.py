@@ -20,7 +20,8 @@ def fit(content: Mapping[str, Any], most: int, encode: Encode) -> dict[str, Any]
     """Return the object with its largest values cut until it is `most` characters at most.
 
     It is marked by `truncated`. Of a text the end is left out, of a list its last items, of a
-    mapping its largest values.
+    mapping its largest values. It takes a few rounds, as escapes are longer than
+    what they stand for.
     """
     fitted = {**content, "truncated": True}
     while (excess := len(encode(fitted)) - most) > 0:
@@ -38,11 +39,21 @@ def _cut(value: object, kept: float, encode: Encode) -> object:
     if isinstance(value, str):
         return value[: int(len(value) * kept)]
     if isinstance(value, (list, tuple)):
-        return list(value[: int(len(value) * kept)])
-    if isinstance(value, Mapping) and value:
-        left = dict(value)
-        largest = max(left, key=lambda name: len(encode({name: left[name]})))
-        cut = _cut(left[largest], kept, encode)
-        left = {**left, largest: cut} if cut else {k: v for k, v in left.items() if k != largest}
-        return left
-    return None
+        count = int(len(value) * kept)
+        return list(value[:count]) if count or not value else [_cut(value[0], kept, encode)]
+    return _smallest(value, kept, encode) if isinstance(value, Mapping) else None
+
+
+def _smallest(value: Mapping[str, object], kept: float, encode: Encode) -> dict[str, object]:
+    """The smallest values of a mapping, in its order, and of the next one what has room."""
+    sizes = {name: len(encode({name: each})) for name, each in value.items()}
+    room = int(sum(sizes.values()) * kept)
+    left: dict[str, object] = {}
+    for name in sorted(sizes, key=lambda name: sizes[name]):
+        if sizes[name] > room:
+            if room > _LEAST:
+                left[name] = _cut(value[name], (room - _LEAST) / sizes[name], encode)
+            break
+        left[name] = value[name]
+        room -= sizes[name]
+    return {name: left[name] for name in value if name in left}

@@ -77,7 +77,7 @@ def _painted(line: str, before: str) -> str:
     if _FRAME.match(line):
         head, _, rest = line.partition('"')
         file, _, where = rest.rpartition('"')
-        return f"{painted(head, DIM)}{painted(file, CYAN)}{painted(where, DIM)}"
+        return f'{painted(head, DIM)}"{painted(file, CYAN)}"{painted(where, DIM)}'
     if _MARKS.match(line):
         return painted(line, ALARM)
     if _FRAME.match(before):

@@ -6,7 +6,6 @@ Owns the arithmetic of columns on a terminal. Knows no colours and no events.
 from __future__ import annotations
 
 import re
-import textwrap
 import unicodedata
 from collections.abc import Sequence
 from typing import Final
@@ -17,9 +16,8 @@ LEAST_CELL: Final = 8
 # A line whose text begins further to the right than a third of the width goes on here.
 LEFT: Final = 10
 
-# A number and its unit stay together; the mark is a character that no text has.
-_QUANTITY: Final = re.compile(r"(?<=\d) (?=(?:ms|s|min)\b)")
-_MARK: Final = "\ue000"
+# Words with the space before them; a number and its unit are one.
+_TOKENS: Final = re.compile(r"\s*(?:[\d.,]+ (?:ms|s|min)\b|\S+)")
 
 
 def cells(text: str) -> int:
@@ -73,16 +71,16 @@ def wrapped(text: str, width: int, *, first: int, rest: int) -> list[str]:
     Lines after the first come with their indent. Words longer than a line stay whole, so that
     paths and addresses can be copied.
     """
-    lines = textwrap.wrap(
-        _QUANTITY.sub(_MARK, text),
-        width,
-        initial_indent=" " * first,
-        subsequent_indent=" " * rest,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    lines = [line.replace(_MARK, " ") for line in lines]
-    return [lines[0][first:], *lines[1:]] if lines else [""]
+    lines, at, indent = [""], first, " " * rest
+    for token in _TOKENS.findall(text.expandtabs(4)):
+        if at + cells(token) > width and lines[-1].strip():
+            word = token.lstrip()
+            lines.append(indent + word)
+            at = rest + cells(word)
+        else:
+            lines[-1] += token
+            at += cells(token)
+    return lines
 
 
 def _first(text: str, width: int) -> str:

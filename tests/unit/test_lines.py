@@ -265,7 +265,7 @@ def test_user_text_cannot_rewrite_the_lines_around_it(*, colour: bool) -> None:
     red = "\x1b[31mred" if colour else "red"
     end = "\x1b[0m\n" if colour else "\n"
     said = r"ab\x1b]0;title\x07c\x08\x9b2Jd" + "\te" + red + r'  "k\n"=1' + end
-    assert stream.getvalue().endswith(f"INFO {said}")
+    assert stream.getvalue().endswith(f" {said}")
 
 
 def test_a_missing_queue_is_one_sentence_and_what_becomes_of_it() -> None:
