@@ -29,7 +29,7 @@ from qtrigger.events import (
 from qtrigger.telemetry.banner import emulator_lines, function_table, ready_lines, starting_lines
 from qtrigger.telemetry.line import SHORT_ID, Line, TextStream, level_name
 from qtrigger.telemetry.shown import is_wanted, shown_line
-from qtrigger.telemetry.styles import CYAN, DIM, painted, style_of, style_of_level
+from qtrigger.telemetry.styles import CYAN, DIM, END, painted, style_of, style_of_level
 from qtrigger.telemetry.tracebacks import coloured, own_frames
 from qtrigger.telemetry.widths import cells, hanging, padded, shortened, wrapped
 
@@ -67,6 +67,7 @@ class ConsoleSink:
         self._all_frames = all_frames
         self._name_width = LEAST_NAME
         self._names: dict[str, str] = {}
+        self._tags: dict[tuple[str, int], str] = {}
         self._second, self._second_text = datetime.min.replace(tzinfo=UTC), ""
         self._last_details: dict[str, str] = {}
         self._folder = ""
@@ -158,15 +159,24 @@ class ConsoleSink:
     def _in_colour(
         self, line: Line, columns: list[str], first: str, *, of_user: bool
     ) -> tuple[str, str]:
-        now, tag, *others = columns
-        if not of_user:
-            tag = painted(line.tag, style_of(line.tag, line.level)) + tag[len(line.tag) :]
-        else:
+        if of_user:
             level = level_name(line.level)
             first = painted(level, style_of_level(line.level) or CYAN) + first[len(level) :]
+        else:
+            columns[1] = self._tag(line)
+        columns[0] = f"{DIM}{columns[0]}{END}"
         if line.message_id:
-            others[-1] = painted(others[-1], DIM)
-        return "  ".join([painted(now, DIM), tag, *others, ""]), first
+            columns[-1] = f"{DIM}{columns[-1]}{END}"
+        return "  ".join([*columns, ""]), first
+
+    def _tag(self, line: Line) -> str:
+        """The tag in its colour; there are few, so that each is made once."""
+        key = (line.tag, line.level)
+        tag = self._tags.get(key)
+        if tag is None:
+            tag = painted(line.tag, style_of(line.tag, line.level))
+            tag = self._tags[key] = tag + " " * (TAG_WIDTH - len(line.tag))
+        return tag
 
     def _name(self, function: str) -> str:
         name = self._names.get(function)
