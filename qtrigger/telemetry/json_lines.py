@@ -47,7 +47,8 @@ class JsonSink:
             "kind": line.event,
             "timestamp": "",
             "level": level_name(line.level).lower(),
-            "message": line.text,
+            # What is said of a message needs its tag: of a success there is only its duration.
+            "message": f"{line.tag} {line.text}" if line.message_id and line.tag else line.text,
         }
         if line.function:
             content["function"] = line.function

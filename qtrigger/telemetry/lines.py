@@ -138,7 +138,7 @@ def _(event: QueueStateChanged) -> Line:
     if event.state == "missing":  # nothing has to be done, and there may be many of them
         text, hint = f"{sentence(text)} {event.hint}".rstrip(), ""
     else:
-        again = f"; next try in {event.next_try_s:.1f} s" if event.next_try_s else ""
+        again = f"; next try in {duration_text(event.next_try_s)}" if event.next_try_s else ""
         text, hint = f"{text.rstrip('.')}{again}", event.hint
     return Line(
         event=f"queue.{event.state}",

@@ -21,7 +21,8 @@ WARN: Final = "\x1b[1;33m"
 LOST: Final = "\x1b[1;37;41m"
 
 # A message that is given up, or is ours no longer, stands out among other warnings.
-_OF_TAGS: Final = {"ok": GREEN, "POISON": LOST, "LEASE": "\x1b[1;35m", "reload": CYAN}
+_WARNINGS: Final = {"POISON": LOST, "LEASE": "\x1b[1;35m"}
+_GOOD: Final = {"ok": GREEN, "reload": CYAN, "reloaded": CYAN}
 
 
 def painted(text: str, style: str) -> str:
@@ -33,7 +34,8 @@ def style_of(tag: str, level: int) -> str:
     """Return the style of a line's tag."""
     if level <= logging.DEBUG:
         return DIM
-    return _OF_TAGS.get(tag) or style_of_level(level)
+    known = _WARNINGS if level >= logging.WARNING else _GOOD
+    return known.get(tag) or style_of_level(level)
 
 
 def style_of_level(level: int) -> str:

@@ -17,7 +17,7 @@ LEAST_CELL: Final = 8
 LEFT: Final = 10
 
 # Words with the space before them; a number and its unit are one.
-_TOKENS: Final = re.compile(r"\s*(?:[\d.,]+ (?:ms|s|min)\b|\S+)")
+_TOKENS: Final = re.compile(r"\s*(?:[\d.,]+ (?:ms|s|min(?: \d+ s)?)\b|\S+)")
 
 
 def cells(text: str) -> int:

@@ -19,13 +19,16 @@ from qtrigger.events import (
     HostStopped,
     HostStopping,
     InvocationFinished,
+    LeaseEnded,
     MessagePoisoned,
     ProcessEnding,
+    ReloadRejected,
     StartFailed,
     UserLog,
 )
 from qtrigger.invocation import ErrorDetail, Failed, Outcome, Succeeded
 from qtrigger.telemetry.console import ConsoleSink
+from qtrigger.telemetry.lines import line_of
 
 COUNTS = {
     "succeeded": 1204,
@@ -329,3 +332,18 @@ def test_what_the_verb_tells_by_itself_is_no_line() -> None:
     ending = ProcessEnding(reason="idle", exit_code=0, counts=COUNTS, after_s=1.0)
 
     assert shown(StartFailed(message="no", exit_code=3), ending) == ""
+
+
+@pytest.mark.parametrize(
+    ("event", "code"),
+    [
+        (finished(Succeeded()), "32"),
+        (finished(Failed(error=ErrorDetail(type="E", message="m"))), "1;31"),
+        (LeaseEnded(function="f", queue="q", message_id="m", detail="gone"), "1;35"),
+        (ReloadRejected(message="no"), "1;31"),
+    ],
+)
+def test_what_became_of_a_message_is_told_by_a_colour_too(event: Event, code: str) -> None:
+    tag = line_of(event).tag
+
+    assert f"\x1b[{code}m{tag}\x1b[0m" in shown(event, colour=True)

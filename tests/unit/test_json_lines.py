@@ -14,11 +14,12 @@ from qtrigger.events import (
     Finding,
     FunctionState,
     HostReady,
+    InvocationFinished,
     ProcessEnding,
     StartFailed,
     UserLog,
 )
-from qtrigger.invocation import ErrorDetail
+from qtrigger.invocation import ErrorDetail, Succeeded
 from qtrigger.telemetry.json_lines import JsonSink
 
 MOST_BYTES = 40 * 1024
@@ -57,6 +58,23 @@ def test_a_line_begins_with_what_every_line_has() -> None:
         "user.log",
         "error",
     )
+
+
+def test_what_is_said_of_a_message_says_what_became_of_it() -> None:
+    finished = InvocationFinished(
+        function="charge",
+        queue="orders",
+        invocation_id="i",
+        message_id="m",
+        dequeue_count=1,
+        max_dequeue_count=5,
+        duration_s=0.042,
+        waited_s=1.0,
+        outcome=Succeeded(),
+        disposition="acked",
+    )
+
+    assert line(finished)["message"] == "ok 42 ms"
 
 
 def test_a_hint_is_a_field_and_no_part_of_the_message() -> None:
