@@ -43,6 +43,7 @@ from qtrigger.overdue import Overdue
 from qtrigger.project.model import FunctionDefinition, HostConfig
 from qtrigger.queues.client import QueueClient, QueueMessage
 from qtrigger.queues.encoding import BodyUndecodable
+from qtrigger.remarks import Remarks
 from qtrigger.reports import MessageReports, tries_used_up
 from qtrigger.retrying import Ended, MessageRuns
 from qtrigger.settlement import Settled, Settlement
@@ -51,8 +52,6 @@ from qtrigger.turns import Turns
 from qtrigger.usual import UsualTime
 
 RELEASE_TIMEOUT_S = 2.0  # for a message whose way is cut short
-# A pause after failures that is longer than this was often meant to protect long runs.
-LONG_PAUSE_S = 600.0
 
 
 class MessageLifecycle:
@@ -83,13 +82,12 @@ class MessageLifecycle:
         self._renewals = Overdue(clock)
         has_poison = settlement.poison is not None
         self._policy = TriesPolicy.of(function, has_poison_queue=has_poison)
-        # Delays are meant as what they are.
-        self._pause_told = bool(function.own.retry_delays_s) or (
-            function.options.visibility_timeout_s <= LONG_PAUSE_S
-        )
         self._reports = reports
+        self._remarks = Remarks(function.name, reports.sink)
+        # Delays are meant as what they are.
+        self._remarks_on_pauses = not function.own.retry_delays_s
         place = function.own.order_by
-        self._turns = Turns(place, self._reports.without_order) if place else None
+        self._turns = Turns(place, self._remarks.without_order) if place else None
 
     def guarded_by(self, guard: Guard) -> None:
         """Have a circuit breaker look at each end; before the first message."""
@@ -275,9 +273,8 @@ class MessageLifecycle:
         )
         if isinstance(disposition, Ack):
             return
-        if isinstance(disposition, Retry) and not self._pause_told:
-            self._pause_told = True
-            self._reports.long_pause(disposition.after_s)
+        if isinstance(disposition, Retry) and self._remarks_on_pauses:
+            self._remarks.pause(disposition.after_s)
         if isinstance(disposition, Poison) and settled.copied:
             detail = outcome.reason if isinstance(outcome, Rejected) else ""
             self._reports.poisoned(
