@@ -13,6 +13,7 @@ import click
 from qtrigger.cli import colours, projects, wiring
 from qtrigger.cli.connect import REQUEST_LIMIT_S, Queue, look_at
 from qtrigger.cli.connect import problems as queue_problems
+from qtrigger.cli.outlet import width_of
 from qtrigger.cli.report import Report, as_github, as_json, as_text, ordered
 from qtrigger.clock import Clock, SystemClock
 from qtrigger.errors import ExitCode, ProjectError
@@ -132,7 +133,8 @@ def _write(report: Report, form: str, color: str) -> None:
     elif form == "github":
         click.echo(as_github(report, Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())))
     else:
-        click.echo(as_text(report), color=colours.wanted(color, sys.stdout))
+        width = width_of(sys.stdout) if sys.stdout.isatty() else None
+        click.echo(as_text(report, width), color=colours.wanted(color, sys.stdout))
 
 
 def _exit_code(problems: list[Problem], of_queues: list[Problem], *, strict: bool) -> ExitCode:
