@@ -100,7 +100,8 @@ class ConsoleSink:
             return starting_lines(event, self._width)
         if isinstance(event, EmulatorReady):
             return emulator_lines(event, self._width)
-        self._align([state.name for state in event.functions])
+        idle = ("disabled", "not run here")
+        self._align([state.name for state in event.functions if state.state not in idle])
         table: list[str] = []
         if event.functions != self._table:
             table = [*([""] if self._width else []), *function_table(event.functions, self._width)]

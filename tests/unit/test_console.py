@@ -347,3 +347,12 @@ def test_what_became_of_a_message_is_told_by_a_colour_too(event: Event, code: st
     tag = line_of(event).tag
 
     assert f"\x1b[{code}m{tag}\x1b[0m" in shown(event, colour=True)
+
+
+def test_functions_that_say_nothing_take_no_room_beside_those_that_do() -> None:
+    silent = FunctionState(name=LONG, queue="", connection="", state="disabled")
+    up = HostReady(
+        functions=[*ready("charge").functions, silent], workers=1, interpreter="p", after_s=1.0
+    )
+
+    assert lines_of(up, finished(Succeeded()))[-1][10:] == "ok        charge    8f3a21ff  42 ms"
