@@ -10,7 +10,7 @@ import ctypes
 import errno
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -73,10 +73,12 @@ def azurite(root: Path, machine: Machine) -> Examined:
     )
 
 
-def files(root: Path, state: Path) -> Iterator[Examined]:
+def files(
+    root: Path, state: Path, access: Callable[[Path, int], bool] = os.access
+) -> Iterator[Examined]:
     """Whether the project can be read, and what outlives a host can be written."""
-    unread = [name for name in _of_interest(root) if not os.access(root / name, os.R_OK)]
-    if unread or not os.access(root, os.R_OK | os.X_OK):
+    unread = [name for name in _of_interest(root) if not access(root / name, os.R_OK)]
+    if unread or not access(root, os.R_OK | os.X_OK):
         yield Examined(
             what="project's files",
             state=State.FAIL,
@@ -86,7 +88,7 @@ def files(root: Path, state: Path) -> Iterator[Examined]:
     else:
         yield Examined(what="project's files", found=f"{root} can be read")
     place = next(each for each in (state, *state.parents) if each.exists())
-    if place.is_dir() and os.access(place, os.W_OK | os.X_OK):
+    if place.is_dir() and access(place, os.W_OK | os.X_OK):
         yield Examined(what="state folder", found=f"{state} can be written")
     else:
         yield Examined(

@@ -1,7 +1,7 @@
 """What all verbs have in common in their flags: the variable of each, and names to complete.
 
-Owns the one place where it is done, so that no verb says it for itself. Each flag's environment
-variable is click's own: `QTRIGGER_<VERB>_<FLAG>`.
+Owns the one place where it is done, so that no verb says it for itself. A flag's environment
+variable is `QTRIGGER_<VERB>_<FLAG>`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from click.shell_completion import CompletionItem
 
 from qtrigger.errors import QtriggerError
 
+_PREFIX: Final = "QTRIGGER"
 # What a parameter of that name takes, whichever verb it belongs to.
 _FUNCTIONS: Final = frozenset({"function", "functions"})
 _QUEUES: Final = frozenset({"queue", "output"})
@@ -43,20 +44,28 @@ class _Name(click.ParamType[str]):
         return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
-def dress(command: click.Command) -> None:
-    """Let every option of a verb show its variable, and names of the project be completed.
+def dress(command: click.Command, path: Sequence[str]) -> None:
+    """Give every option of a verb its variable, shown in the help, and complete names.
 
-    Harmless twice. The default is shown by the context's setting.
+    `path` is the command's words: `emulator`, `status`. An option with a variable of its own, such
+    as one of Azure's, keeps it. Harmless twice.
     """
     for parameter in command.params:
         if isinstance(parameter, click.Option) and not parameter.hidden:
+            parameter.envvar = parameter.envvar or _variable(parameter, path)
             parameter.show_envvar = True
         if parameter.type is click.STRING and parameter.name in _FUNCTIONS:
             parameter.type = _Name("text", _function_names)
         elif parameter.type is click.STRING and parameter.name in _QUEUES:
             parameter.type = _Name("text", _queue_names)
-    for inner in command.commands.values() if isinstance(command, click.Group) else ():
-        dress(inner)
+    for name, inner in command.commands.items() if isinstance(command, click.Group) else ():
+        dress(inner, (*path, name))
+
+
+def _variable(option: click.Option, path: Sequence[str]) -> str:
+    """As people would guess it: after the flag, whatever the code calls it."""
+    flag = max(option.opts, key=len).lstrip("-")
+    return "_".join((_PREFIX, *path, flag)).upper().replace("-", "_")
 
 
 def _root(ctx: click.Context) -> Path:

@@ -82,7 +82,7 @@ class VerbGroup(click.Group):
             module = importlib.import_module(f"qtrigger.cli.{cmd_name}")
         command = getattr(module, cmd_name)
         assert isinstance(command, click.Command)
-        dress(command)
+        dress(command, (cmd_name,))
         return command
 
     def resolve_command(
@@ -121,7 +121,6 @@ class VerbGroup(click.Group):
     epilog=EPILOG,
     context_settings={
         "help_option_names": ["-h", "--help"],
-        "auto_envvar_prefix": "QTRIGGER",
         "show_default": True,
     },
 )
@@ -130,7 +129,6 @@ class VerbGroup(click.Group):
     "directory",
     metavar="DIR",
     type=click.Path(file_okay=False),
-    allow_from_autoenv=False,
     help="Do it as if qtrigger had been called in that folder.",
 )
 @click.version_option(
