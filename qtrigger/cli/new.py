@@ -175,4 +175,4 @@ def _tell_setting(root: Path, connection: str) -> None:
     try:
         resolve(connection, layered(os.environ, local, Findings()))
     except ConnectionUnusable as error:
-        wiring.note(f"note: {error}. {error.hint}".rstrip(". ") + ".")
+        wiring.note(f"note: {error}; {error.hint}".rstrip("; "))
