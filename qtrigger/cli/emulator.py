@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,10 +22,19 @@ if TYPE_CHECKING:
 
 EPILOG = """\b
 Examples:
+  qtrigger emulator start
   qtrigger emulator status
   qtrigger emulator clean --yes
 
 Exit codes: 0 done, 2 wrong usage, 3 there is no project, 4 nothing answers, or it is in use.
+"""
+START_EPILOG = """\b
+Examples:
+  qtrigger emulator start
+  qtrigger emulator start ./orders --port 10011
+
+Exit codes: 0 stopped, or one runs there already, 2 wrong usage, 3 there is no project, 4 it does
+not come up.
 """
 STATUS_EPILOG = """\b
 Examples:
@@ -45,12 +55,12 @@ project_argument = click.argument("project", required=False, type=click.Path())
 
 @click.group(
     epilog=EPILOG,
-    short_help="Show the project's local queue service, or remove its data.",
+    short_help="Run or show the project's local queue service, or remove its data.",
 )
 def emulator() -> None:
-    """Show the local queue service of a project, or remove its data.
+    """Run or show the local queue service of a project, or remove its data.
 
-    `qtrigger start` brings it and stops it again.
+    `qtrigger start` brings one as well, for as long as it runs.
     """
 
 
@@ -62,6 +72,23 @@ class Seen:
     found: Found
     data: Path
     holder: int
+
+
+@emulator.command(epilog=START_EPILOG)
+@project_argument
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65_535),
+    default=EMULATOR_PORT,
+    metavar="PORT",
+    help="Where it listens.",
+)
+def start(project: str | None, port: int) -> int:
+    """Run PROJECT's local queue service until Ctrl-C, without its functions.
+
+    A host that is started meanwhile uses it, and leaves it running.
+    """
+    return asyncio.run(_serve(wiring.find_root(project), port))
 
 
 @emulator.command(epilog=STATUS_EPILOG)
@@ -125,6 +152,39 @@ def clean(project: str | None, dry_run: bool, yes: bool) -> int:
     if not folder.remove():
         raise EmulatorError(_in_use(folder.path, folder.used_by()))
     click.echo(f"removed {folder.path} ({size})")
+    return ExitCode.OK
+
+
+async def _serve(root: Path, port: int) -> int:
+    from functools import partial
+
+    from qtrigger.cli.progress import waiting
+    from qtrigger.queues.azurite import ensure_emulator
+
+    stop, clock = asyncio.Event(), SystemClock()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    coming = asyncio.create_task(
+        ensure_emulator(
+            root, port, progress=wiring.note, clock=clock, waiting=partial(waiting, clock=clock)
+        )
+    )
+    stopped = asyncio.create_task(stop.wait())
+    # An installation takes long, and may be given up.
+    await asyncio.wait({coming, stopped}, return_when=asyncio.FIRST_COMPLETED)
+    if not coming.done():
+        coming.cancel()
+        await asyncio.wait({coming})
+        return ExitCode.OK
+    running = coming.result()
+    try:
+        click.echo(running.description)
+        if running.started:
+            wiring.note("Ctrl-C stops it")
+            await stopped
+    finally:
+        stopped.cancel()
+        await running.stop()
     return ExitCode.OK
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from qtrigger.queues.account import EMULATOR_ACCOUNT, EMULATOR_KEY
-from tests.e2e.support import REPOSITORY, qtrigger, running
+from tests.e2e.support import QTRIGGER, REPOSITORY, qtrigger, running
 
 
 @dataclass
@@ -65,6 +66,27 @@ def test_from_nothing_to_a_message_that_was_handled(newcomer: Newcomer) -> None:
         assert host.wait() == 0
 
     assert "removed" in newcomer.says("emulator", "clean", "--yes")
+
+
+def test_the_emulator_runs_alone_until_it_is_stopped(newcomer: Newcomer) -> None:
+    newcomer.says("init", "shop", "--model", "v1")
+    port = newcomer.environ["AzureWebJobsStorage"].rpartition(":")[2].partition("/")[0]
+    command = [*QTRIGGER, "-C", str(newcomer.root), "emulator", "start", "--port", port]
+    with subprocess.Popen(
+        command, env=newcomer.environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as emulator:
+        try:
+            assert emulator.stdout is not None
+            assert f"127.0.0.1:{port}, data in .azurite/" in emulator.stdout.readline()
+            assert str(emulator.pid) in newcomer.says("emulator", "status")
+            assert "sent 1 to orders" in newcomer.says("send", "orders", "early")
+            assert "already running" in newcomer.says("emulator", "start", "--port", port)
+        finally:
+            emulator.send_signal(signal.SIGTERM)
+        assert emulator.wait(20) == 0
+
+    with pytest.raises(AssertionError):
+        newcomer.says("emulator", "status", "--port", port)
 
 
 def test_an_empty_folder_is_told_of_init(newcomer: Newcomer) -> None:
