@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
-from collections.abc import Awaitable, Iterable, Iterator
+from collections.abc import Awaitable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -21,11 +21,14 @@ from qtrigger.errors import ExitCode, ProjectError
 
 if TYPE_CHECKING:
     from qtrigger.project.model import Project
+    from qtrigger.queues.probe import Listening
 
 # All together stay under ten seconds: a person waits for it.
 PROJECT_LIMIT_S: Final = 4.0
 PORTS_LIMIT_S: Final = 1.0
 SERVICES_LIMIT_S: Final = 4.0
+SLOW_IMPORT: Final = "see what the functions' script does while it is imported: qtrigger check"
+SLOW_NETWORK: Final = "qtrigger check --connect waits longer"
 
 EPILOG = """\b
 Examples:
@@ -98,7 +101,6 @@ async def _of_project(root: Path, environment: str, clock: Clock) -> list[Examin
     from qtrigger.cli import examine_project
     from qtrigger.queues.azurite import DATA_FOLDER
     from qtrigger.queues.azurite_process import DataFolder
-    from qtrigger.queues.probe import Listening
 
     loaded = await _loaded(root, environment, clock)
     used = examine_project.accounts(loaded.project) if loaded.project else ()
@@ -109,8 +111,10 @@ async def _of_project(root: Path, environment: str, clock: Clock) -> list[Examin
         examine_project.of_port(port, found, holder, needed=needed[port])
         for port, found in seen.items()
     ]
-    free = frozenset(port for port, each in seen.items() if each.listening is Listening.NOTHING)
-    return [*loaded.examined, *on_ports, *await _services(loaded.project, free, clock)]
+    # Elsewhere nobody brings an emulator, and each is a service like any other.
+    development = environment.casefold() == "development"
+    listening = {port: each.listening for port, each in seen.items()} if development else {}
+    return [*loaded.examined, *on_ports, *await _services(loaded.project, listening, clock)]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -141,13 +145,15 @@ async def _loaded(root: Path, environment: str, clock: Clock) -> _Loaded:
         await whole.close()
         return [examine_project.findings(whole.project.problems)]
 
-    asked, loaded = await asyncio.gather(python, _within(PROJECT_LIMIT_S, "project", load(), clock))
+    asked, loaded = await asyncio.gather(
+        python, _within(PROJECT_LIMIT_S, "project", load(), clock, cure=SLOW_IMPORT)
+    )
     found.examined += [asked, *loaded]
     return found
 
 
 async def _services(
-    project: Project | None, free_ports: frozenset[int], clock: Clock
+    project: Project | None, on_ports: Mapping[int, Listening], clock: Clock
 ) -> list[Examined]:
     """What the project's accounts answer."""
     from qtrigger.cli import examine_project
@@ -163,17 +169,17 @@ async def _services(
         return RestQueueService(account, clock, timeout_s=SERVICES_LIMIT_S / 2)
 
     used = examine_project.accounts(project)
-    connections = examine_project.connections(project, free_ports, open_service, clock)
+    connections = examine_project.connections(project, on_ports, open_service, clock)
     clocks = examine_project.clocks(used, lambda endpoint: skew(endpoint, clock))
     both = await asyncio.gather(
-        _within(SERVICES_LIMIT_S, "connection", connections, clock),
-        _within(SERVICES_LIMIT_S, "clock", clocks, clock),
+        _within(SERVICES_LIMIT_S, "connection", connections, clock, cure=SLOW_NETWORK),
+        _within(SERVICES_LIMIT_S, "clock", clocks, clock, cure=SLOW_NETWORK),
     )
     return [each for found in both for each in found]
 
 
 async def _within(
-    limit_s: float, what: str, looking: Awaitable[list[Examined]], clock: Clock
+    limit_s: float, what: str, looking: Awaitable[list[Examined]], clock: Clock, *, cure: str
 ) -> list[Examined]:
     """What was found, or that it took too long or could not be told."""
     try:
@@ -181,9 +187,7 @@ async def _within(
             return await looking
     except TimeoutError:
         found = f"no answer within {limit_s:g} s"
-        return [
-            Examined(what=what, state=State.WARN, found=found, cure="try again; a slow network?")
-        ]
+        return [Examined(what=what, state=State.WARN, found=found, cure=cure)]
     except ProjectError as error:
         return [Examined(what=what, state=State.FAIL, found=str(error))]
 

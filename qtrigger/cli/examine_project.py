@@ -127,17 +127,22 @@ def of_port(port: int, found: Found, holder: int, *, needed: bool) -> Examined:
 
 async def connections(
     project: Project,
-    free_ports: frozenset[int],
+    on_ports: Mapping[int, Listening],
     open_service: Callable[[Account], Inspected],
     clock: Clock,
 ) -> list[Examined]:
     """Which accounts answer, and what is refused, as `qtrigger check --connect` sees it.
 
-    An emulator that does not run is none: `qtrigger start` brings it.
+    An emulator whose port in `on_ports` is free is no failure, since `qtrigger start` brings it;
+    where something else has its port, that is told already.
     """
     queues = await connect.look_at(project, open_service, clock)
-    awaited = [each for each in queues if _waits(each.account, free_ports)]
-    problems = connect.problems([each for each in queues if each not in awaited])
+    listening = {each.account: _emulators(each.account, on_ports) for each in queues}
+    asked = [
+        each
+        for each in queues
+        if listening[each.account] not in (Listening.NOTHING, Listening.SOMETHING_ELSE)
+    ]
     result = [
         Examined(
             what="connection",
@@ -145,16 +150,16 @@ async def connections(
             found=problem.message,
             cure=problem.hint or "qtrigger check --connect says more",
         )
-        for problem in problems
+        for problem in connect.problems(asked)
     ]
-    if awaited:
+    if Listening.NOTHING in listening.values():
         result.append(
             Examined(what="connection", found="the emulator does not run; qtrigger start brings it")
         )
-    good = {each.account for each in queues if each.state in ("ok", "missing")}
+    good = {each.account for each in asked if each.state in ("ok", "missing")}
     result += [
         Examined(what="connection", found=f"{each.name} answers ({each.authentication})")
-        for each in good
+        for each in sorted(good, key=lambda each: each.endpoint)
     ]
     return result
 
@@ -189,6 +194,7 @@ def _clock(place: str, apart: timedelta) -> Examined:
     return Examined(what="clock", found=found)
 
 
-def _waits(account: Account, free_ports: frozenset[int]) -> bool:
+def _emulators(account: Account, on_ports: Mapping[int, Listening]) -> Listening | None:
+    """What listens where the account's emulator would; None for an account that is none."""
     port = urlsplit(account.endpoint).port or EMULATOR_PORT
-    return account.emulator and port in free_ports
+    return on_ports.get(port) if account.emulator else None

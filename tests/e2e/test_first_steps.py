@@ -104,6 +104,33 @@ def test_other_tools_words_are_taken(newcomer: Newcomer, alias: str, verb: str) 
     assert alias not in newcomer.says("--help")
 
 
+def test_bash_completes_verbs_and_the_projects_functions(newcomer: Newcomer) -> None:
+    newcomer.says("init", "shop", "--model", "v1")
+    (newcomer.folder / "qtrigger").write_text(f'#!/bin/sh\nexec {" ".join(QTRIGGER)} "$@"\n')
+    (newcomer.folder / "qtrigger").chmod(0o755)
+    script = newcomer.folder / "completion.bash"
+    script.write_text(newcomer.says("completion", "bash"))
+    asked = (
+        f"source {script}; PATH={newcomer.folder}:$PATH; COMP_WORDS=(qtrigger {{words}}); "
+        'COMP_CWORD={number}; _qtrigger_completion qtrigger; echo "${{COMPREPLY[@]}}"'
+    )
+
+    def completed(*words: str) -> str:
+        line = asked.format(words=" ".join(words), number=len(words))
+        return subprocess.run(
+            ["bash", "-c", line],
+            cwd=newcomer.root,
+            env=newcomer.environ,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=True,
+        ).stdout.strip()
+
+    assert completed("pau") == "pause"
+    assert completed("pause", "''") == "process_order"
+
+
 def test_a_folder_to_begin_in_must_be_there(newcomer: Newcomer) -> None:
     ended = qtrigger("-C", str(newcomer.folder / "nowhere"), "check", environ=newcomer.environ)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import socketserver
 import sys
+import threading
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -22,6 +24,14 @@ from qtrigger.workers.interpreter import Interpreter
 from tests.unit.project.folder import ProjectFolder, errors
 
 WORKS = Path(sys.executable)
+
+
+class Stranger(socketserver.BaseRequestHandler):
+    """What holds a port and is no queue service."""
+
+    def handle(self) -> None:
+        self.request.recv(4096)
+        self.request.sendall(b"HTTP/1.0 200 OK\r\nServer: nginx\r\nContent-Length: 0\r\n\r\n")
 
 
 def doctor(*arguments: str, env: Mapping[str, str | None] = {}) -> Result:
@@ -97,6 +107,31 @@ def test_a_service_that_does_not_answer_fails(folder: ProjectFolder) -> None:
     assert found["connection"]["state"] == "fail"
     assert "c2VjcmV0" not in json.dumps(found)
     assert doctor(str(folder.root)).return_value == 3
+
+
+def test_an_emulators_port_that_is_anothers_is_told_once(folder: ProjectFolder) -> None:
+    with socketserver.TCPServer(("127.0.0.1", 0), Stranger) as stranger:
+        thread = threading.Thread(target=stranger.serve_forever, args=(0.01,))
+        thread.start()
+        port = stranger.server_address[1]
+        folder.values(AzureWebJobsStorage=local_service(port))
+        found = told(str(folder.root))
+        stranger.shutdown()
+        thread.join(10.0)
+
+    assert found[f"port {port}"]["state"] == "fail"
+    assert "nginx" in found[f"port {port}"]["found"]
+    assert "connection" not in found
+
+
+def test_nobody_brings_an_emulator_in_production(folder: ProjectFolder) -> None:
+    found = told(
+        str(folder.root),
+        *("--environment", "Production"),
+        env={"AzureWebJobsStorage": local_service(9)},
+    )
+
+    assert found["connection"]["state"] == "fail"
 
 
 def test_nothing_is_changed(folder: ProjectFolder) -> None:
