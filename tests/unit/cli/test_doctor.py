@@ -39,11 +39,19 @@ def doctor(*arguments: str, env: Mapping[str, str | None] = {}) -> Result:
     return CliRunner().invoke(cli, ["doctor", *arguments], env=clean, standalone_mode=False)
 
 
-def told(*arguments: str, env: Mapping[str, str | None] = {}) -> dict[str, dict[str, Any]]:
-    """What is told, by the thing."""
-    said = json.loads(doctor(*arguments, "--format", "json", env=env).stdout)
+class Told(dict[str, dict[str, Any]]):
+    """What is told, by the thing; `code` is the exit code."""
+
+    code: int
+
+
+def told(*arguments: str, env: Mapping[str, str | None] = {}) -> Told:
+    ended = doctor(*arguments, "--format", "json", env=env)
+    said = json.loads(ended.stdout)
     assert said["schema_version"] == 1
-    return {each["what"]: each for each in said["examined"]}
+    found = Told({each["what"]: each for each in said["examined"]})
+    found.code = ended.return_value
+    return found
 
 
 @pytest.fixture
@@ -81,8 +89,9 @@ def test_an_error_of_the_project_fails_with_where_to_read_it(folder: ProjectFold
     folder.values(AzureWebJobsStorage="UseDevelopmentStorage=")
 
     assert errors(folder.load({}))
-    assert doctor(str(folder.root)).return_value == 3
-    assert "qtrigger check" in told(str(folder.root))["project"]["cure"]
+    found = told(str(folder.root))
+    assert "qtrigger check" in found["project"]["cure"]
+    assert found.code == 3
 
 
 def test_without_a_project_the_machine_is_looked_at(
@@ -95,7 +104,7 @@ def test_without_a_project_the_machine_is_looked_at(
     assert found["project"]["state"] == "warn"
     assert "qtrigger init" in found["project"]["cure"]
     assert "packages" in found
-    assert doctor().return_value == 0
+    assert found.code == 0
 
 
 def test_a_service_that_does_not_answer_fails(folder: ProjectFolder) -> None:
@@ -106,7 +115,7 @@ def test_a_service_that_does_not_answer_fails(folder: ProjectFolder) -> None:
 
     assert found["connection"]["state"] == "fail"
     assert "c2VjcmV0" not in json.dumps(found)
-    assert doctor(str(folder.root)).return_value == 3
+    assert found.code == 3
 
 
 def test_an_emulators_port_that_is_anothers_is_told_once(folder: ProjectFolder) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import runpy
 from pathlib import Path
 
+import azure.functions
 import pytest
 from click.testing import CliRunner, Result
 
@@ -34,9 +36,16 @@ class Commands:
         given = ["-C", str(self.root), "new", *arguments]
         return CliRunner().invoke(cli, given, prog_name="qtrigger")
 
-    def check(self) -> str:
+    def check(self, *flags: str) -> str:
         environ = {"AzureWebJobsStorage": None}
-        return CliRunner().invoke(cli, ["check", str(self.root), "--strict"], env=environ).output
+        given = ["check", str(self.root), "--strict", *flags]
+        return CliRunner().invoke(cli, given, env=environ).output
+
+    def declared(self) -> list[str]:
+        """The names of the functions that Azure's own library finds in the script."""
+        found = runpy.run_path(str(self.script)).values()
+        (app,) = [each for each in found if isinstance(each, azure.functions.FunctionApp)]
+        return [str(each.get_function_name()) for each in app.get_functions()]
 
 
 @pytest.fixture
@@ -73,7 +82,7 @@ def test_several_in_a_row_stand_side_by_side(commands: Commands) -> None:
         assert commands.new(name, "--queue", f"{name}-queue").exit_code == 0
 
     assert commands.script.read_text().count("import logging\n") == 1
-    assert commands.check() == "0 errors, 0 warnings in 3 functions\n"
+    assert commands.declared() == ["one", "two", "three"]
 
 
 @pytest.mark.parametrize("name", ["charge-card", "class", "Charge"])
@@ -82,7 +91,7 @@ def test_every_name_that_azure_allows_is_written_as_python(commands: Commands, n
 
     assert commands.new(name, "--queue", "orders").exit_code == 0
 
-    assert commands.check() == "0 errors, 0 warnings in 1 function\n"
+    assert commands.declared() == [name]
 
 
 @pytest.mark.parametrize("name", ["1st", "host", "a.b", "", "a" * 129, "a b"])
@@ -142,7 +151,7 @@ def test_it_uses_the_names_that_the_script_has(
 
     assert f"msg: {annotation}" in commands.script.read_text()
     assert "@shop.queue_trigger(" in commands.script.read_text()
-    assert commands.check() == "0 errors, 0 warnings in 1 function\n"
+    assert commands.declared() == ["charge"]
 
 
 def test_ends_of_lines_the_mark_and_the_rights_are_kept(commands: Commands) -> None:
@@ -155,7 +164,7 @@ def test_ends_of_lines_the_mark_and_the_rights_are_kept(commands: Commands) -> N
     assert written.startswith(b"\xef\xbb\xbf")
     assert written.count(b"\n") == written.count(b"\r\n")
     assert commands.script.stat().st_mode & 0o777 == 0o755
-    assert commands.check() == "0 errors, 0 warnings in 1 function\n"
+    assert commands.declared() == ["charge"]
 
 
 @pytest.mark.parametrize("where", [".", "functions"])
@@ -167,7 +176,7 @@ def test_a_folder_is_written_beside_the_others(commands: Commands, where: str) -
     assert said.exit_code == 0, said.output
     written = json.loads((commands.root / where / "charge" / "function.json").read_text())
     assert [each["queueName"] for each in written["bindings"]] == ["orders", "receipts"]
-    assert commands.check().endswith("2 functions\n")
+    assert commands.check("--no-import") == "0 errors, 0 warnings in 2 functions\n"
 
 
 def test_the_first_function_is_decorated_unless_said_otherwise(commands: Commands) -> None:
