@@ -19,6 +19,7 @@ from typing import Any, Final, Protocol
 
 from qtrigger.clock import Clock
 from qtrigger.errors import ProjectError
+from qtrigger.state import make_folder
 
 # The folder of a project in which qtrigger keeps what must outlive it.
 STATE_FOLDER: Final = ".qtrigger"
@@ -227,10 +228,7 @@ async def _lock_in(folder: Path, clock: Clock) -> AsyncIterator[None]:
 def _open_lock(folder: Path) -> int:
     """Make the folder, which no repository should take, and open its lock."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        ignore = folder / ".gitignore"
-        if not ignore.exists():
-            ignore.write_text("*\n", "utf-8")
+        make_folder(folder)
         return os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
         raise _unwritable(folder, error) from error

@@ -1,0 +1,16 @@
+"""The folder in which qtrigger keeps what must outlive a host: pauses, the journal, its socket.
+
+Owns making it, so that whoever writes there first makes it alike; what is in it is for others.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder, which no repository should take. Raises OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    ignore = folder / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n", "utf-8")
