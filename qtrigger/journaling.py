@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -57,7 +57,7 @@ class Journaling:
         self._lines: OrderedDict[str, deque[UserLog]] = OrderedDict()
         self._ended: deque[tuple[str, deque[UserLog]]] = deque(maxlen=MOST_ENDED)
 
-    def hide(self, secrets: Sequence[str]) -> None:
+    def hide(self, secrets: Iterable[str]) -> None:
         """Keep these texts out of the journal, wherever they show."""
         self._secrets = sorted(filter(_is_long, set(secrets)), key=len, reverse=True)
 

@@ -19,6 +19,7 @@ from qtrigger import tellers
 from qtrigger.cli import loop, projects, wiring
 from qtrigger.cli.collector import resting_collector
 from qtrigger.cli.emulation import Choice, LocalEmulator
+from qtrigger.cli.keeping import KeptJournal
 from qtrigger.cli.several import SeveralValues
 from qtrigger.cli.terminal import ControllingTerminal
 from qtrigger.clock import SystemClock
@@ -124,12 +125,14 @@ def start(project: str | None, log_format: str, log_level: str, **flags: Any) ->
         return loop.run(_run(options, FanOut(tally, sink), tally))
 
 
-async def _run(options: StartOptions, sink: EventSink, tally: Tally) -> ExitCode:
+async def _run(options: StartOptions, sink: FanOut, tally: Tally) -> ExitCode:
     clock = SystemClock()
+    journal = KeptJournal(state_folder(options.root, options.state), clock=clock, sink=sink)
+    sink.add(journal.sink)
     logging.getLogger().addHandler(LibraryLogs(sink))
     asyncio.get_running_loop().set_exception_handler(_defects_to(sink))
     emulator = LocalEmulator(options.root, options.emulator, options.environment, clock)
-    starter = HostStarter(options, emulator, clock, sink)
+    starter = HostStarter(options, emulator, clock, sink, journal)
     supervisor = Supervisor(
         starter.start,
         shutdown_timeout_s=options.shutdown_timeout,
@@ -143,13 +146,19 @@ async def _run(options: StartOptions, sink: EventSink, tally: Tally) -> ExitCode
         return await supervisor.run()
     finally:
         await emulator.stop()
+        journal.close()
 
 
 class HostStarter:
     """Loads the project and starts a host for it; called anew for each reload."""
 
     def __init__(
-        self, options: StartOptions, emulator: LocalEmulator, clock: SystemClock, sink: EventSink
+        self,
+        options: StartOptions,
+        emulator: LocalEmulator,
+        clock: SystemClock,
+        sink: EventSink,
+        journal: KeptJournal,
     ) -> None:
         self._first = True
         self._tries = TriesOfAll()
@@ -157,6 +166,7 @@ class HostStarter:
         self._emulator = emulator
         self._clock = clock
         self._sink = sink
+        self._journal = journal
 
     async def start(self) -> Host:
         """Return a host that polls. Raises ProjectError when no function can run."""
@@ -198,6 +208,7 @@ class HostStarter:
             tries=self._tries,
             pauses=PauseFile(state_folder(options.root, options.state)),
         )
+        self._journal.apply(project)
         await host.start(
             workers=count,
             interpreter=interpreter.why,
