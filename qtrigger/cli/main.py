@@ -33,6 +33,9 @@ VERBS = {
     "schema": "Print the JSON Schema of host.json or another file, for editors.",
     "send": "Put messages on a queue, encoded as the project expects them.",
     "invoke": "Run one function once, without a queue.",
+    "status": "Show how a running host stands.",
+    "reload": "Have a running host load its project anew.",
+    "stop": "End a running host once what runs has finished.",
     "pause": "Ask for no more messages of a function, or list what is paused.",
     "resume": "End a function's pause, and close its circuit breaker.",
 }

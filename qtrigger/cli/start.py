@@ -17,6 +17,7 @@ import click
 
 from qtrigger import tellers
 from qtrigger.cli import loop, projects, wiring
+from qtrigger.cli.answering import Answering
 from qtrigger.cli.collector import resting_collector
 from qtrigger.cli.emulation import Choice, LocalEmulator
 from qtrigger.cli.keeping import KeptJournal
@@ -127,12 +128,14 @@ def start(project: str | None, log_format: str, log_level: str, **flags: Any) ->
 
 async def _run(options: StartOptions, sink: FanOut, tally: Tally) -> ExitCode:
     clock = SystemClock()
-    journal = KeptJournal(state_folder(options.root, options.state), clock=clock, sink=sink)
+    state = state_folder(options.root, options.state)
+    journal, answering = KeptJournal(state, clock=clock, sink=sink), Answering(clock, sink)
     sink.add(journal.sink)
+    sink.add(answering.happened)
     logging.getLogger().addHandler(LibraryLogs(sink))
     asyncio.get_running_loop().set_exception_handler(_defects_to(sink))
     emulator = LocalEmulator(options.root, options.emulator, options.environment, clock)
-    starter = HostStarter(options, emulator, clock, sink, journal)
+    starter = HostStarter(options, emulator, clock, sink, journal, answering)
     supervisor = Supervisor(
         starter.start,
         shutdown_timeout_s=options.shutdown_timeout,
@@ -143,8 +146,10 @@ async def _run(options: StartOptions, sink: FanOut, tally: Tally) -> ExitCode:
         terminal_gone=ControllingTerminal().gone,
     )
     try:
+        await answering.open(supervisor, options.root, state)
         return await supervisor.run()
     finally:
+        await answering.close()
         await emulator.stop()
         journal.close()
 
@@ -159,6 +164,7 @@ class HostStarter:
         clock: SystemClock,
         sink: EventSink,
         journal: KeptJournal,
+        answering: Answering,
     ) -> None:
         self._first = True
         self._tries = TriesOfAll()
@@ -167,6 +173,7 @@ class HostStarter:
         self._clock = clock
         self._sink = sink
         self._journal = journal
+        self._answering = answering
 
     async def start(self) -> Host:
         """Return a host that polls. Raises ProjectError when no function can run."""
@@ -218,6 +225,7 @@ class HostStarter:
         if not host.listeners:
             await host.stop("nothing to run", up_to_s=0.0, at_once=asyncio.Event())
             raise ProjectError("no function could be loaded. Mend the findings above.")
+        self._answering.standing.now(host, pool)
         if self._first:
             self._first = False
             host.tell_hidden()

@@ -6,6 +6,7 @@ Owns no behaviour of its own. Heavy modules are imported by the functions that n
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -41,14 +42,25 @@ environment_option = click.option(
     help="Which defaults apply: Development, or Production and any other name.",
 )
 
+
+def _first_of_systemd(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> str | None:
+    """The folder; of several that systemd gives a service, the first."""
+    several = value is not None and value == os.environ.get("STATE_DIRECTORY")
+    return value.partition(":")[0] if value is not None and several else value
+
+
 # The same for every verb that reads or writes what outlives a host.
 state_option = click.option(
     "--state",
-    envvar="QTRIGGER_STATE",
+    # systemd's StateDirectory= is where a service may write.
+    envvar=["QTRIGGER_STATE", "STATE_DIRECTORY"],
     type=click.Path(file_okay=False),
+    callback=_first_of_systemd,
     metavar="FOLDER",
     show_envvar=True,
-    help="Where pauses are kept (default: .qtrigger in the project).",
+    help="Where pauses, the journal and the host's socket are (default: .qtrigger in the project).",
 )
 
 
