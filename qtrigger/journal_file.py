@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
 import threading
 import time
@@ -201,6 +202,8 @@ class _File:
             return self._connection
         self.close()
         make_folder(self.path.parent)
+        # What user code says in its errors is for whoever runs it.
+        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
         connection = sqlite3.connect(self.path, timeout=BUSY_S, check_same_thread=False)
         try:
             _shape(connection)

@@ -19,10 +19,10 @@ from typing import Any, Final, Protocol
 
 from qtrigger.clock import Clock
 from qtrigger.errors import ProjectError
-from qtrigger.state import make_folder
+from qtrigger.state import STATE_FOLDER, make_folder, state_folder
 
-# The folder of a project in which qtrigger keeps what must outlive it.
-STATE_FOLDER: Final = ".qtrigger"
+__all__ = ["STATE_FOLDER", "Pause", "PauseFile", "Pauses", "Written", "state_folder", "writable"]
+
 FILE: Final = "pauses.json"
 VERSION: Final = 1
 # Another command holds the file for the time of one write.
@@ -154,14 +154,6 @@ class PauseFile:
 
     def _broken(self, why: str) -> Written:
         return Written(problem=f"{self.path} cannot be read ({why})")
-
-
-def state_folder(root: Path, given: str | None) -> Path:
-    """The folder that holds a project's state: `given` (QTRIGGER_STATE), else within the project.
-
-    A folder is one project's: two with functions of the same name would pause each other's.
-    """
-    return Path(given).absolute() if given else root / STATE_FOLDER
 
 
 def _current(written: Written, clock: Clock) -> dict[str, Pause]:

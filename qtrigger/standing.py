@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Protocol, cast
 
 from qtrigger.clock import Clock
-from qtrigger.errors import QueueError
+from qtrigger.errors import QueueError, QueueMissing
 from qtrigger.events import FunctionState
 from qtrigger.happened import Happened, Record
 from qtrigger.host import Host
@@ -222,6 +222,8 @@ async def _messages(listener: Listener, now: datetime) -> Messages:
     try:
         visible = await queue.peek(MAX_RECEIVE)
         count = await queue.approximate_count()
+    except QueueMissing:
+        return Messages(waiting=0, ours=listener.unsettled, hidden=0)
     except QueueError as error:
         return Messages(ours=listener.unsettled, problem=str(error))
     ours = listener.unsettled

@@ -11,8 +11,8 @@ import click
 from qtrigger.cli import hosts, wiring
 from qtrigger.cli.listing import document, format_option
 from qtrigger.errors import ExitCode
-from qtrigger.pauses import state_folder
 from qtrigger.rendezvous import NoAnswerError
+from qtrigger.state import state_folder
 
 EPILOG = """\b
 Examples:

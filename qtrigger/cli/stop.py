@@ -9,8 +9,8 @@ import click
 
 from qtrigger.cli import hosts, wiring
 from qtrigger.errors import ExitCode
-from qtrigger.pauses import state_folder
 from qtrigger.rendezvous import NoAnswerError
+from qtrigger.state import state_folder
 
 EPILOG = """\b
 Examples:

@@ -11,17 +11,18 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from qtrigger.clock import Clock
 from qtrigger.errors import ProjectError
-from qtrigger.events import EventSink, Finding
-from qtrigger.project.model import Problem, Project
-from qtrigger.queues.account import Account
-from qtrigger.queues.client import QueueService
-from qtrigger.telemetry.writer import BackgroundWriter
+
+if TYPE_CHECKING:
+    from qtrigger.clock import Clock
+    from qtrigger.events import EventSink
+    from qtrigger.project.model import Problem, Project
+    from qtrigger.queues.account import Account
+    from qtrigger.queues.client import QueueService
 
 HOST_FILE = "host.json"
 LEVELS = {
@@ -126,6 +127,8 @@ def choose_format(log_format: str, environment: str) -> str:
 @contextmanager
 def open_sink(log_format: str, level: str) -> Iterator[EventSink]:
     """Open the sink that writes log lines: to stderr on a terminal, else to stdout."""
+    from qtrigger.telemetry.writer import BackgroundWriter
+
     terminal = log_format == "console"
     writer = BackgroundWriter(sys.stderr if terminal else sys.stdout)
     try:
@@ -144,6 +147,8 @@ def open_sink(log_format: str, level: str) -> Iterator[EventSink]:
 
 def tell_findings(problems: Sequence[Problem], sink: EventSink) -> None:
     """Emit the project's findings."""
+    from qtrigger.events import Finding
+
     for problem in problems:
         sink.emit(
             Finding(
@@ -163,8 +168,6 @@ def colour_wanted(stream: TextIO) -> bool:
 
 
 def _colour_unwanted() -> bool:
-    import os
-
     return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
 
 
