@@ -44,6 +44,7 @@ class Control:
         self._server: asyncio.Server | None = None
         self._clients: set[asyncio.Task[None]] = set()
         self._made: list[Path] = []
+        self._temporary: Path | None = None
 
     @property
     def path(self) -> Path | None:
@@ -69,6 +70,7 @@ class Control:
                 error = found
                 continue
             self._made.append(path)
+            self._temporary = folder if folder == temporary else None
             self._server = await asyncio.start_unix_server(
                 self._came, sock=bound, limit=MOST_OF_A_REQUEST
             )
@@ -86,6 +88,9 @@ class Control:
         for path in self._made:
             with contextlib.suppress(OSError):
                 path.unlink()
+        if self._temporary is not None:
+            with contextlib.suppress(OSError):
+                self._temporary.rmdir()
 
     def _link(self, folder: Path) -> None:
         assert self.path is not None

@@ -49,11 +49,22 @@ def wait_gone(pid: int) -> bool:
     """Wait until a process has ended, for a while; whether it has."""
     until = time.monotonic() + GONE_S
     while time.monotonic() < until:
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
+        if not _runs(pid):
             return True
-        except PermissionError:
-            pass
         time.sleep(LOOK_S)
     return False
+
+
+def _runs(pid: int) -> bool:
+    """Whether that process has not ended; one that its parent has not asked about yet has."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    try:
+        said = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
+    except OSError:  # there is no such file everywhere
+        return True
+    return said.rpartition(")")[2].split()[:1] != ["Z"]
