@@ -114,10 +114,8 @@ class Happened:
 
     def emit(self, event: Event) -> None:
         """Take one event."""
-        kind = type(event)
-        if kind is InvocationFinished:
-            assert isinstance(event, InvocationFinished)
-            record = self.of(event.function)
+        if type(event) is InvocationFinished:  # first: it is by far the commonest
+            record = self._records.get(event.function) or self.of(event.function)
             if type(event.outcome) is Succeeded:
                 record.succeeded += 1
                 record.succeeded_at = self._time()
