@@ -6,6 +6,7 @@ few seconds.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,8 @@ WAIT_S = 3600.0
 # Once a host has answered that it has stopped, its process has so long to be gone.
 GONE_S = 15.0
 LOOK_S = 0.05
+# As `standing` says it.
+BREAKER_OPEN = "breaker open"
 
 
 def found(root: Path, state: Path) -> Sequence[Path]:
@@ -43,6 +46,23 @@ def none_runs(root: Path) -> int:
 def ask(path: Path, what: str, *, timeout_s: float = ANSWER_S, **more: Any) -> Mapping[str, Any]:
     """Ask one host. Raises NoAnswerError."""
     return rendezvous.ask(path, {"do": what, **more}, timeout_s=timeout_s)
+
+
+def open_breakers(root: Path, state: Path) -> Sequence[Mapping[str, Any]]:
+    """The functions whose circuit breakers are open in a host, with `name`, `why` and `pid`.
+
+    A host that does not answer is passed over.
+    """
+    found_open = []
+    for path in found(root, state):
+        with contextlib.suppress(rendezvous.NoAnswerError):
+            answer = ask(path, "status", queues=False)
+            found_open += [
+                {"name": each["name"], "why": each["why"], "pid": answer["pid"]}
+                for each in answer["functions"]
+                if each["state"] == BREAKER_OPEN
+            ]
+    return found_open
 
 
 def wait_gone(pid: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import select
 import sys
 import termios
@@ -17,7 +18,7 @@ from qtrigger.cli.standings import as_text
 from qtrigger.errors import ExitCode
 
 EACH_S: Final = 1.0
-_ENDS: Final = "qQ\x03\x04"  # also Ctrl-C and Ctrl-D, where the terminal sends them as keys
+_ENDS: Final = b"qQ\x03\x04"  # also Ctrl-C and Ctrl-D, where the terminal sends them as keys
 
 
 def watched(look: Callable[[], Sequence[Mapping[str, Any]]], root: Path) -> int:
@@ -56,7 +57,7 @@ def _keys() -> Iterator[Callable[[float], bool]]:
         ready, _, _ = select.select([descriptor], [], [], for_s)
         if not ready:
             return False
-        key = sys.stdin.read(1)
+        key = os.read(descriptor, 1)
         return not key or key in _ENDS
 
     try:

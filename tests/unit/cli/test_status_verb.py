@@ -209,6 +209,23 @@ def test_a_stop_that_leaves_messages_says_how_many(host: FakeHost) -> None:
     assert "4 messages could not be handed back" in said.output
 
 
+def test_open_circuit_breakers_are_among_what_is_paused(host: FakeHost) -> None:
+    broken = {**FUNCTION, "name": "refund", "state": "breaker open", "why": "10 failures in a row"}
+    host.answers["status"] = {**STANDING, "functions": [FUNCTION, broken]}
+
+    text = run("pause", f"{host.root}/").output
+    content = json.loads(run("pause", f"{host.root}/", "--format", "json").output)
+
+    assert text.splitlines() == [
+        "no function is paused by hand",
+        "refund  paused by its circuit breaker in host 42: 10 failures in a row",
+    ]
+    assert content["breakers"] == [
+        {"function": "refund", "host": 42, "why": "10 failures in a row"}
+    ]
+    assert host.asked[-1]["queues"] is False
+
+
 @pytest.mark.parametrize("verb", ["status", "reload", "stop"])
 def test_where_no_host_runs_that_is_said(tmp_path: Path, verb: str) -> None:
     said = run(verb, str(tmp_path))
