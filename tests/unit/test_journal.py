@@ -241,19 +241,28 @@ def test_two_hosts_write_one_file_and_lose_nothing(written: Written) -> None:
     assert written.warnings == []
 
 
-def test_what_the_disk_is_too_slow_for_costs_the_oldest_alone(tmp_path: Path) -> None:
+def test_what_cannot_be_written_waits_and_costs_the_oldest_alone(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    writer = JournalWriter(tmp_path / "file" / "state", warn=lambda _text: None)
-    more = journal_file.MOST_WAITING + 50
+    warned = threading.Event()
+    warnings: list[str] = []
 
+    def warn(text: str) -> None:
+        warnings.append(text)
+        warned.set()
+
+    folder = tmp_path / "file" / "state"
+    writer = JournalWriter(folder, warn=warn, now=lambda: NOW)
+    more = journal_file.MOST_WAITING + 50
     for number in range(more):
         writer.put(failed(f"m-{number}"))
+    assert warned.wait(10.0)
     (tmp_path / "file").unlink()
+
     writer.close(10.0)
 
-    kept = JournalFile(tmp_path / "file" / "state").recent(limit=more)
-    # Either the first look found the file in the way, or it was gone by then.
-    assert not kept or kept[0].message_id == f"m-{more - 1}"
+    kept = [each.message_id for each in JournalFile(folder).recent(limit=2 * more)]
+    assert kept == [f"m-{number}" for number in range(more - 1, 49, -1)]
+    assert len(warnings) == 1
 
 
 KILLED = """
