@@ -44,24 +44,23 @@ environment_option = click.option(
 )
 
 
-def _first_of_systemd(
+def _else_of_systemd(
     _context: click.Context, _option: click.Parameter, value: str | None
 ) -> str | None:
-    """The folder; of several that systemd gives a service, the first."""
-    several = value is not None and value == os.environ.get("STATE_DIRECTORY")
-    return value.partition(":")[0] if value is not None and several else value
+    """The folder; where none is named, the first that systemd gives a service to write in."""
+    return value or os.environ.get("STATE_DIRECTORY", "").partition(":")[0] or None
 
 
 # The same for every verb that reads or writes what outlives a host.
 state_option = click.option(
     "--state",
-    # systemd's StateDirectory= is where a service may write.
-    envvar=["QTRIGGER_STATE", "STATE_DIRECTORY"],
+    envvar="QTRIGGER_STATE",
     type=click.Path(file_okay=False),
-    callback=_first_of_systemd,
+    callback=_else_of_systemd,
     metavar="FOLDER",
     show_envvar=True,
-    help="Where pauses, the journal and the host's socket are (default: .qtrigger in the project).",
+    help="Where pauses, the journal and the host's socket are (default: STATE_DIRECTORY, which "
+    "systemd sets, else .qtrigger in the project).",
 )
 
 
