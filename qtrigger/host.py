@@ -19,7 +19,7 @@ from qtrigger.hidden import tell_hidden
 from qtrigger.idle import IdleWatch
 from qtrigger.listener import UNLOADED, Listener
 from qtrigger.notices import Notices, OpenTellers
-from qtrigger.pauses import Pauses
+from qtrigger.pauses import Pause, Pauses
 from qtrigger.pausing import Pausing
 from qtrigger.project.model import FunctionDefinition, Project
 from qtrigger.queues.services import QueueServices
@@ -81,6 +81,10 @@ class Host:
     def running(self) -> int:
         """Messages in processing."""
         return sum(listener.running for listener in self.listeners)
+
+    def pause_of(self, function: str) -> Pause | None:
+        """The pause under which a function is held."""
+        return self._pausing.of(function) if self._pausing is not None else None
 
     @property
     def throttling(self) -> Sequence[Throttling]:

@@ -17,8 +17,10 @@ import click
 
 from qtrigger import tellers
 from qtrigger.cli import loop, projects, wiring
+from qtrigger.cli.answering import Answering
 from qtrigger.cli.collector import resting_collector
 from qtrigger.cli.emulation import Choice, LocalEmulator
+from qtrigger.cli.keeping import KeptJournal
 from qtrigger.cli.several import SeveralValues
 from qtrigger.cli.terminal import ControllingTerminal
 from qtrigger.clock import SystemClock
@@ -124,12 +126,16 @@ def start(project: str | None, log_format: str, log_level: str, **flags: Any) ->
         return loop.run(_run(options, FanOut(tally, sink), tally))
 
 
-async def _run(options: StartOptions, sink: EventSink, tally: Tally) -> ExitCode:
+async def _run(options: StartOptions, sink: FanOut, tally: Tally) -> ExitCode:
     clock = SystemClock()
+    state = state_folder(options.root, options.state)
+    journal, answering = KeptJournal(state, clock=clock, sink=sink), Answering(clock, sink)
+    sink.add(journal.sink)
+    sink.add(answering.happened)
     logging.getLogger().addHandler(LibraryLogs(sink))
     asyncio.get_running_loop().set_exception_handler(_defects_to(sink))
     emulator = LocalEmulator(options.root, options.emulator, options.environment, clock)
-    starter = HostStarter(options, emulator, clock, sink)
+    starter = HostStarter(options, emulator, clock, sink, journal, answering)
     supervisor = Supervisor(
         starter.start,
         shutdown_timeout_s=options.shutdown_timeout,
@@ -140,16 +146,25 @@ async def _run(options: StartOptions, sink: EventSink, tally: Tally) -> ExitCode
         terminal_gone=ControllingTerminal().gone,
     )
     try:
+        await answering.open(supervisor, options.root, state)
         return await supervisor.run()
     finally:
+        await answering.close()
         await emulator.stop()
+        journal.close()
 
 
 class HostStarter:
     """Loads the project and starts a host for it; called anew for each reload."""
 
     def __init__(
-        self, options: StartOptions, emulator: LocalEmulator, clock: SystemClock, sink: EventSink
+        self,
+        options: StartOptions,
+        emulator: LocalEmulator,
+        clock: SystemClock,
+        sink: EventSink,
+        journal: KeptJournal,
+        answering: Answering,
     ) -> None:
         self._first = True
         self._tries = TriesOfAll()
@@ -157,6 +172,8 @@ class HostStarter:
         self._emulator = emulator
         self._clock = clock
         self._sink = sink
+        self._journal = journal
+        self._answering = answering
 
     async def start(self) -> Host:
         """Return a host that polls. Raises ProjectError when no function can run."""
@@ -198,6 +215,7 @@ class HostStarter:
             tries=self._tries,
             pauses=PauseFile(state_folder(options.root, options.state)),
         )
+        self._journal.apply(project)
         await host.start(
             workers=count,
             interpreter=interpreter.why,
@@ -207,6 +225,7 @@ class HostStarter:
         if not host.listeners:
             await host.stop("nothing to run", up_to_s=0.0, at_once=asyncio.Event())
             raise ProjectError("no function could be loaded. Mend the findings above.")
+        self._answering.standing.now(host, pool)
         if self._first:
             self._first = False
             host.tell_hidden()

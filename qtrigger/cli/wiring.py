@@ -6,21 +6,23 @@ Owns no behaviour of its own. Heavy modules are imported by the functions that n
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from qtrigger.clock import Clock
 from qtrigger.errors import ProjectError
-from qtrigger.events import EventSink, Finding
-from qtrigger.project.model import Problem, Project
-from qtrigger.queues.account import Account
-from qtrigger.queues.client import QueueService
-from qtrigger.telemetry.writer import BackgroundWriter
+
+if TYPE_CHECKING:
+    from qtrigger.clock import Clock
+    from qtrigger.events import EventSink
+    from qtrigger.project.model import Problem, Project
+    from qtrigger.queues.account import Account
+    from qtrigger.queues.client import QueueService
 
 HOST_FILE = "host.json"
 LEVELS = {
@@ -41,14 +43,24 @@ environment_option = click.option(
     help="Which defaults apply: Development, or Production and any other name.",
 )
 
+
+def _else_of_systemd(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> str | None:
+    """The folder; where none is named, the first that systemd gives a service to write in."""
+    return value or os.environ.get("STATE_DIRECTORY", "").partition(":")[0] or None
+
+
 # The same for every verb that reads or writes what outlives a host.
 state_option = click.option(
     "--state",
     envvar="QTRIGGER_STATE",
     type=click.Path(file_okay=False),
+    callback=_else_of_systemd,
     metavar="FOLDER",
     show_envvar=True,
-    help="Where pauses are kept (default: .qtrigger in the project).",
+    help="Where pauses, the journal and the host's socket are (default: STATE_DIRECTORY, which "
+    "systemd sets, else .qtrigger in the project).",
 )
 
 
@@ -114,6 +126,8 @@ def choose_format(log_format: str, environment: str) -> str:
 @contextmanager
 def open_sink(log_format: str, level: str) -> Iterator[EventSink]:
     """Open the sink that writes log lines: to stderr on a terminal, else to stdout."""
+    from qtrigger.telemetry.writer import BackgroundWriter
+
     terminal = log_format == "console"
     writer = BackgroundWriter(sys.stderr if terminal else sys.stdout)
     try:
@@ -132,6 +146,8 @@ def open_sink(log_format: str, level: str) -> Iterator[EventSink]:
 
 def tell_findings(problems: Sequence[Problem], sink: EventSink) -> None:
     """Emit the project's findings."""
+    from qtrigger.events import Finding
+
     for problem in problems:
         sink.emit(
             Finding(
@@ -151,8 +167,6 @@ def colour_wanted(stream: TextIO) -> bool:
 
 
 def _colour_unwanted() -> bool:
-    import os
-
     return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
 
 
