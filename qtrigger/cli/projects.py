@@ -55,8 +55,9 @@ class LoadedProject:
 
     async def close(self) -> None:
         """End the worker, unless a pool has taken it."""
-        if self.worker is not None:
-            await self.worker.stop(0.0)
+        worker, self.worker = self.worker, None
+        if worker is not None:
+            await worker.stop(0.0)
 
 
 class ImportNotes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import math
 import os
@@ -19,13 +18,17 @@ from qtrigger import tellers
 from qtrigger.cli import loop, projects, wiring
 from qtrigger.cli.collector import resting_collector
 from qtrigger.cli.emulation import Choice, LocalEmulator
+from qtrigger.cli.reloading import Reloading, Staff
 from qtrigger.cli.several import SeveralValues
 from qtrigger.cli.terminal import ControllingTerminal
+from qtrigger.cli.told import News, Told
 from qtrigger.clock import SystemClock
 from qtrigger.errors import ExitCode, ProjectError
 from qtrigger.events import EventSink, HostLog
 from qtrigger.host import Host
+from qtrigger.notices import OpenTellers
 from qtrigger.pauses import PauseFile, state_folder
+from qtrigger.project.model import Project
 from qtrigger.queues.services import QueueServices
 from qtrigger.supervisor import Supervisor
 from qtrigger.telemetry.sinks import FanOut, LibraryLogs, Tally
@@ -130,6 +133,7 @@ async def _run(options: StartOptions, sink: EventSink, tally: Tally) -> ExitCode
     asyncio.get_running_loop().set_exception_handler(_defects_to(sink))
     emulator = LocalEmulator(options.root, options.emulator, options.environment, clock)
     starter = HostStarter(options, emulator, clock, sink)
+    reloading = Reloading(starter, starter.told, clock=clock, sink=sink)
     supervisor = Supervisor(
         starter.start,
         shutdown_timeout_s=options.shutdown_timeout,
@@ -138,6 +142,8 @@ async def _run(options: StartOptions, sink: EventSink, tally: Tally) -> ExitCode
         sink=sink,
         counts=tally.counts,
         terminal_gone=ControllingTerminal().gone,
+        renew=reloading.renew,
+        requirements=reloading.requirements_changed,
     )
     try:
         return await supervisor.run()
@@ -146,12 +152,16 @@ async def _run(options: StartOptions, sink: EventSink, tally: Tally) -> ExitCode
 
 
 class HostStarter:
-    """Loads the project and starts a host for it; called anew for each reload."""
+    """Loads the project and starts the first host for it; `reloading` has its steps for others.
+
+    `told` is what was said of the project's faults.
+    """
 
     def __init__(
         self, options: StartOptions, emulator: LocalEmulator, clock: SystemClock, sink: EventSink
     ) -> None:
-        self._first = True
+        self.told = Told()
+        self.interpreter = ""
         self._tries = TriesOfAll()
         self._options = options
         self._emulator = emulator
@@ -161,15 +171,16 @@ class HostStarter:
     async def start(self) -> Host:
         """Return a host that polls. Raises ProjectError when no function can run."""
         began_at = self._clock.monotonic()
-        # At a reload, the host before this one is at work.
-        with resting_collector() if self._first else contextlib.nullcontext():
-            loaded = await self._load()
+        news = News(self._sink, self.told)
+        with resting_collector():
+            loaded = await self.load(news)
         try:
-            return await self._start(loaded, began_at)
+            return await self._start(loaded, news, began_at)
         finally:
             await loaded.close()
 
-    async def _load(self) -> projects.LoadedProject:
+    async def load(self, sink: EventSink) -> projects.LoadedProject:
+        """See `Starter`."""
         options = self._options
         return await projects.load(
             options.root,
@@ -177,40 +188,55 @@ class HostStarter:
             options.environment,
             options.functions,
             clock=self._clock,
-            sink=self._sink,
+            sink=sink,
         )
 
-    async def _start(self, loaded: projects.LoadedProject, began_at: float) -> Host:
-        options, project = self._options, loaded.project
-        wiring.tell_findings(project.problems, self._sink)
-        wiring.check_runnable(project)
-        await self._emulator.ensure(project)
-        count = options.workers or _worker_count(project.settings)
-        pool, interpreter = loaded.open_workers(count, self._clock, self._sink)
-        services = QueueServices(wiring.open_service_with(self._clock))
-        host = Host(
-            project,
-            services=services,
-            workers=pool,
-            clock=self._clock,
-            sink=self._sink,
-            random=Random(),  # noqa: S311  # spreads polls, guards nothing
-            tries=self._tries,
-            pauses=PauseFile(state_folder(options.root, options.state)),
-        )
+    async def _start(self, loaded: projects.LoadedProject, news: News, began_at: float) -> Host:
+        news.tell(loaded.project.problems)
+        wiring.check_runnable(loaded.project)
+        staff = await self.staff(loaded, news)
+        host = self.host(loaded.project, staff)
         await host.start(
-            workers=count,
-            interpreter=interpreter.why,
+            workers=staff.count,
+            interpreter=staff.interpreter.why,
             began_at=began_at,
-            open_tellers=tellers.opener(options.root, os.environ, self._clock),
+            open_tellers=self.tellers(),
         )
         if not host.listeners:
             await host.stop("nothing to run", up_to_s=0.0, at_once=asyncio.Event())
             raise ProjectError("no function could be loaded. Mend the findings above.")
-        if self._first:
-            self._first = False
-            host.tell_hidden()
+        host.tell_hidden()
         return host
+
+    async def staff(self, loaded: projects.LoadedProject, sink: EventSink) -> Staff:
+        """See `Starter`."""
+        await self._emulator.ensure(loaded.project)
+        count = self._options.workers or _worker_count(loaded.project.settings)
+        pool, interpreter = loaded.open_workers(count, self._clock, sink)
+        self.interpreter = str(interpreter.path)
+        return Staff(pool=pool, count=count, interpreter=interpreter)
+
+    def host(self, project: Project, staff: Staff) -> Host:
+        """See `Starter`."""
+        return Host(
+            project,
+            services=QueueServices(wiring.open_service_with(self._clock)),
+            workers=staff.pool,
+            clock=self._clock,
+            sink=self._sink,
+            random=Random(),  # noqa: S311  # spreads polls, guards nothing
+            tries=self._tries,
+            pauses=PauseFile(state_folder(self._options.root, self._options.state)),
+        )
+
+    def tellers(self) -> OpenTellers:
+        """See `Starter`."""
+        return tellers.opener(self._options.root, os.environ, self._clock)
+
+    def up_to_s(self, project: Project) -> float:
+        """See `Starter`."""
+        given = self._options.shutdown_timeout
+        return project.host.shutdown_timeout_s if given is None else given
 
 
 def _worker_count(settings: Mapping[str, str]) -> int:
