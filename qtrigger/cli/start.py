@@ -33,6 +33,7 @@ from qtrigger.queues.services import QueueServices
 from qtrigger.supervisor import Supervisor
 from qtrigger.telemetry.sinks import FanOut, LibraryLogs, Tally
 from qtrigger.tries import TriesOfAll
+from qtrigger.watching.changes import ChangeSource, NoChanges
 
 
 class Seconds(click.ParamType[float]):
@@ -124,10 +125,13 @@ def start(project: str | None, log_format: str, log_level: str, **flags: Any) ->
     options = StartOptions(root=wiring.find_root(project), **flags)
     tally = Tally()
     with wiring.open_sink(wiring.choose_format(log_format, options.environment), log_level) as sink:
-        return loop.run(_run(options, FanOut(tally, sink), tally))
+        return loop.run(run_host(options, FanOut(tally, sink), tally, NoChanges()))
 
 
-async def _run(options: StartOptions, sink: EventSink, tally: Tally) -> ExitCode:
+async def run_host(
+    options: StartOptions, sink: EventSink, tally: Tally, changes: ChangeSource
+) -> ExitCode:
+    """Run to the end what the verb is asked for; `changes` are those of the project's files."""
     clock = SystemClock()
     logging.getLogger().addHandler(LibraryLogs(sink))
     asyncio.get_running_loop().set_exception_handler(_defects_to(sink))
@@ -142,6 +146,7 @@ async def _run(options: StartOptions, sink: EventSink, tally: Tally) -> ExitCode
         sink=sink,
         counts=tally.counts,
         terminal_gone=ControllingTerminal().gone,
+        changes=changes,
         renew=reloading.renew,
         requirements=reloading.requirements_changed,
     )
