@@ -10,7 +10,7 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from qtrigger.cli import loop, wiring
@@ -27,8 +27,9 @@ Stamps = Mapping[str, tuple[int, int]]
 class Polled:
     """A `ChangeSource` that compares the times and sizes of all files of a small project."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, sign: Callable[[], None]) -> None:
         self._root = root
+        self._sign = sign
         self._told = self._look()
 
     async def changed(self) -> frozenset[str]:
@@ -37,6 +38,8 @@ class Polled:
         while seen == self._told or quiet_s < QUIET_S:
             await asyncio.sleep(LOOK_S)
             before, seen = seen, self._look()
+            if seen != before:
+                self._sign()
             quiet_s = quiet_s + LOOK_S if seen == before else 0.0
         names = seen.keys() | self._told.keys()
         changed = frozenset(name for name in names if seen.get(name) != self._told.get(name))
@@ -81,8 +84,11 @@ def main() -> int:
     )
     tally = Tally()
     with wiring.open_sink(given.log_format, given.log_level) as sink:
-        changes = Polled(options.root)
-        return loop.run(run_host(options, FanOut(tally, sink), tally, changes))
+
+        def opened(sign: Callable[[], None]) -> Polled:
+            return Polled(options.root, sign)
+
+        return loop.run(run_host(options, FanOut(tally, sink), tally, opened))
 
 
 if __name__ == "__main__":

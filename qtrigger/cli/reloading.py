@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from qtrigger.assembly import function_spec
 from qtrigger.cli import projects
+from qtrigger.cli.foreseen import Foreseen
 from qtrigger.cli.told import News, Told
 from qtrigger.clock import Clock
 from qtrigger.difference import Difference, difference, same_house, standing
@@ -24,6 +25,7 @@ from qtrigger.renewal import REQUIREMENTS, Asked
 from qtrigger.workers.worker import Loaded
 
 if TYPE_CHECKING:
+    from qtrigger.cli.ahead import Ahead
     from qtrigger.workers.interpreter import Interpreter
     from qtrigger.workers.pool import WorkerPool
 
@@ -47,7 +49,10 @@ class Starter(Protocol):
     def interpreter(self) -> str:
         """What runs the project's functions."""
 
-    async def load(self, sink: EventSink) -> projects.LoadedProject:
+    async def launch_ahead(self) -> Ahead | None:
+        """Have a worker come up for whatever the project will be."""
+
+    async def load(self, sink: EventSink, ahead: Ahead | None = None) -> projects.LoadedProject:
         """Read the project. Raises ProjectError when there is none."""
 
     async def staff(self, loaded: projects.LoadedProject, sink: EventSink) -> Staff:
@@ -71,6 +76,17 @@ class Reloading:
         self._told = told
         self._clock = clock
         self._sink = sink
+        self._foreseen = Foreseen(starter.launch_ahead, busy=self._busy, clock=clock)
+        self._renewing = False
+        self._host: Host | None = None
+
+    def foresee(self) -> None:
+        """Something seems to have changed: a reload is likely."""
+        self._foreseen.notice()
+
+    async def close(self) -> None:
+        """Foresee no more."""
+        await self._foreseen.close()
 
     def requirements_changed(self) -> None:
         """Say what is to be done; nothing is installed by us."""
@@ -79,9 +95,19 @@ class Reloading:
 
     async def renew(self, host: Host, asked: Asked) -> Host:
         """Return the host that goes on: that one, or another when it must; see `Renew`."""
-        news = News(self._sink, self._told)
+        self._renewing = True
         try:
-            loaded = await self._starter.load(news)
+            self._host = await self._renewed(host, asked, News(self._sink, self._told))
+            return self._host
+        finally:
+            self._renewing = False
+
+    def _busy(self) -> bool:
+        return self._renewing or (self._host is not None and bool(self._host.leaving))
+
+    async def _renewed(self, host: Host, asked: Asked, news: News) -> Host:
+        try:
+            loaded = await self._starter.load(news, await self._foreseen.take())
         except ProjectError:
             await self._settled(asked)
             raise

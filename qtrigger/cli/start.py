@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -35,6 +36,9 @@ from qtrigger.telemetry.sinks import FanOut, LibraryLogs, Tally
 from qtrigger.tries import TriesOfAll
 from qtrigger.watching.changes import ChangeSource, NoChanges
 
+if TYPE_CHECKING:
+    from qtrigger.cli.ahead import Ahead
+
 
 class Seconds(click.ParamType[float]):
     """A finite number of seconds, not negative."""
@@ -52,6 +56,11 @@ class Seconds(click.ParamType[float]):
         if not (math.isfinite(seconds) and seconds >= 0):
             self.fail(f"{value!r} is no number of seconds from 0 up", param, ctx)
         return seconds
+
+
+OpenChanges = Callable[[Callable[[], None]], ChangeSource]
+"""Opens the source of the project's changes, which calls what it is given at a first sign of one,
+before it knows more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,13 +134,13 @@ def start(project: str | None, log_format: str, log_level: str, **flags: Any) ->
     options = StartOptions(root=wiring.find_root(project), **flags)
     tally = Tally()
     with wiring.open_sink(wiring.choose_format(log_format, options.environment), log_level) as sink:
-        return loop.run(run_host(options, FanOut(tally, sink), tally, NoChanges()))
+        return loop.run(run_host(options, FanOut(tally, sink), tally, lambda _sign: NoChanges()))
 
 
 async def run_host(
-    options: StartOptions, sink: EventSink, tally: Tally, changes: ChangeSource
+    options: StartOptions, sink: EventSink, tally: Tally, open_changes: OpenChanges
 ) -> ExitCode:
-    """Run to the end what the verb is asked for; `changes` are those of the project's files."""
+    """Run to the end what the verb is asked for, reloading for what `open_changes` gives."""
     clock = SystemClock()
     logging.getLogger().addHandler(LibraryLogs(sink))
     asyncio.get_running_loop().set_exception_handler(_defects_to(sink))
@@ -146,13 +155,14 @@ async def run_host(
         sink=sink,
         counts=tally.counts,
         terminal_gone=ControllingTerminal().gone,
-        changes=changes,
+        changes=open_changes(reloading.foresee),
         renew=reloading.renew,
         requirements=reloading.requirements_changed,
     )
     try:
         return await supervisor.run()
     finally:
+        await reloading.close()
         await emulator.stop()
 
 
@@ -167,6 +177,7 @@ class HostStarter:
     ) -> None:
         self.told = Told()
         self.interpreter = ""
+        self._warm = False
         self._tries = TriesOfAll()
         self._options = options
         self._emulator = emulator
@@ -184,7 +195,21 @@ class HostStarter:
         finally:
             await loaded.close()
 
-    async def load(self, sink: EventSink) -> projects.LoadedProject:
+    async def launch_ahead(self) -> Ahead | None:
+        """See `Starter`."""
+        from qtrigger.cli.ahead import launch_ahead
+
+        options = self._options
+        return await launch_ahead(
+            options.root,
+            os.environ,
+            options.environment,
+            clock=self._clock,
+            sink=self._sink,
+            warm=self._warm,
+        )
+
+    async def load(self, sink: EventSink, ahead: Ahead | None = None) -> projects.LoadedProject:
         """See `Starter`."""
         options = self._options
         return await projects.load(
@@ -194,6 +219,7 @@ class HostStarter:
             options.functions,
             clock=self._clock,
             sink=sink,
+            ahead=ahead,
         )
 
     async def _start(self, loaded: projects.LoadedProject, news: News, began_at: float) -> Host:
@@ -219,6 +245,7 @@ class HostStarter:
         count = self._options.workers or _worker_count(loaded.project.settings)
         pool, interpreter = loaded.open_workers(count, self._clock, sink)
         self.interpreter = str(interpreter.path)
+        self._warm = _uses_library(loaded.project)
         return Staff(pool=pool, count=count, interpreter=interpreter)
 
     def host(self, project: Project, staff: Staff) -> Host:
@@ -242,6 +269,17 @@ class HostStarter:
         """See `Starter`."""
         given = self._options.shutdown_timeout
         return project.host.shutdown_timeout_s if given is None else given
+
+
+def _uses_library(project: Project) -> bool:
+    """Whether the project's code is likely to import `azure.functions`."""
+    if project.decorator_script is not None:
+        return True
+    for script in {each.script_file for each in project.functions}:
+        with contextlib.suppress(OSError):
+            if b"azure.functions" in script.read_bytes():
+                return True
+    return False
 
 
 def _worker_count(settings: Mapping[str, str]) -> int:
