@@ -84,7 +84,8 @@ def _(event: HostStopping) -> Line:
         )
     return Line(
         event="host.stopping",
-        level=INFO,
+        # A reload has its own line, which says the same.
+        level=DEBUG if event.reason == "reload" else INFO,
         tag="reloaded" if event.reason == "reload" else "stopping",
         text=text,
         fields={"reason": event.reason, "running": event.running, "up_to_s": event.up_to_s},
