@@ -8,6 +8,7 @@ neither files nor functions.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Collection, Coroutine
 from dataclasses import dataclass, replace
 
@@ -21,6 +22,8 @@ REQUIREMENTS = "requirements.txt"
 # Beside the workers that take messages and those that come up, so many generations may be there
 # that only finish what they run.
 MOST_LEAVING = 1
+# The end of a process that has nothing to do takes no longer, most likely.
+ENDING_S = 1.0
 # Where changes do not end, a reload is carried out all the same after so long.
 PATIENCE_S = 5.0
 
@@ -130,7 +133,14 @@ class Renewals:
     async def _room(
         self, host: Host, leaving: Collection[asyncio.Task[None]], stop: asyncio.Event
     ) -> None:
-        """Wait while too many workers are there that only finish what they run."""
+        """Wait while too many workers are there that only finish what they run.
+
+        Those that have nothing more to run are about to end, and are waited for a moment.
+        """
+        if host.leaving and not host.running_before:
+            with contextlib.suppress(TimeoutError):
+                async with self._clock.timeout(ENDING_S):
+                    await _first_of(stop.wait(), asyncio.wait(host.leaving))
         while len(busy := [*leaving, *host.leaving]) > MOST_LEAVING and not stop.is_set():
             await _first_of(stop.wait(), *busy)
 
