@@ -29,7 +29,7 @@ def main(msg):
     body = msg.get_body().decode()
     note(f"{{VERSION}} began {{body}}")
     if body == "long":
-        time.sleep(1.5)
+        time.sleep(1.2)
     note(f"{{VERSION}} ended {{body}} {{msg.dequeue_count}}")
 """
 
@@ -189,7 +189,7 @@ async def test_many_saves_end_in_the_last_state_with_two_generations_of_workers_
         for version in range(1, 21):
             save(folder, "charge", VERSION.format(version=version))
             await service.put(folder.queue("charge"), [str(version)])
-            for _ in range(8 if version % 4 else 30):
+            for _ in range(5 if version % 5 else 20):
                 most = max(most, len(below([host.pid])))
                 await asyncio.sleep(0.01)
         saved_at = time.monotonic()
