@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 QTRIGGER = (sys.executable, "-m", "qtrigger")
@@ -98,12 +98,17 @@ class ProjectFolder:
         return self.notes_file.read_text().splitlines()
 
 
+class Startable(Protocol):
+    """A project's folder, and the variables that its host gets."""
+
+    root: Path
+    environ: dict[str, str]
+
+
 class RunningHost:
     """`qtrigger start` in a subprocess, its output collected line by line."""
 
-    def __init__(
-        self, folder: ProjectFolder, *arguments: str, program: Sequence[str] = START
-    ) -> None:
+    def __init__(self, folder: Startable, *arguments: str, program: Sequence[str] = START) -> None:
         command = [*program, str(folder.root), "--log-format", "plain", *arguments]
         self._process = subprocess.Popen(
             command,
@@ -161,7 +166,7 @@ class RunningHost:
 
 @contextmanager
 def running(
-    folder: ProjectFolder, *arguments: str, program: Sequence[str] = START
+    folder: Startable, *arguments: str, program: Sequence[str] = START
 ) -> Iterator[RunningHost]:
     """Start a host and make sure that it ends with the test."""
     host = RunningHost(folder, *arguments, program=program)
