@@ -38,6 +38,8 @@ ROUNDS: Final = 3
 # The variable of watchfiles, which other programs that reload have made known.
 FORCED: Final = "WATCHFILES_FORCE_POLLING"
 
+NO_EVENTS: Final = "file events do not arrive here (a network mount?)"
+
 MakeEvents = Callable[[Callable[[str], bool], Clock], Waker]
 
 
@@ -108,19 +110,20 @@ class FolderChanges:
         await self._waker.close()
 
     async def _run(self) -> None:
-        self._facts = await aside(self._read_facts) or self._facts
+        await self._read()
         self._now = await self._look(read=False) or Snapshot()
         await self._asked.wait()
         if not self._facts.enabled:
             return
         self._tell(await self._arm_and_compare())
+        self._polled = self._now
         await self._prove()
         while self._facts.enabled:
             heard = await self._wait_until_quiet()
             found = await self._arm_and_compare()
-            if found and not heard and not await self._waker.next(PROOF_S):
-                self._poll_instead("file events do not arrive here (a network mount?)")
             self._tell(found)
+            if found and not heard and not await self._waker.next(PROOF_S):
+                self._poll_instead(NO_EVENTS)
 
     def _tell(self, found: frozenset[str]) -> None:
         if found:
@@ -157,12 +160,21 @@ class FolderChanges:
 
         What is watched from now on, or no longer, has not changed by that.
         """
-        self._facts = await aside(self._read_facts) or self._facts
+        await self._read()
         before = self._now
         self._now = await self._look_until_there()
         await self._arm()
         both = before.files.keys() & self._now.files.keys()
         return differing(before, self._now) & both
+
+    async def _read(self) -> None:
+        """Take over what the project's files say of watching, if they can be read."""
+
+        def read() -> Facts:
+            found = self._read_facts()
+            return self._facts if found is None else found
+
+        self._facts = await aside(read)
 
     async def _arm(self) -> None:
         try:
@@ -220,7 +232,7 @@ class FolderChanges:
         if heard:
             self._unheard_s = ANYWAY_S
         else:
-            self._poll_instead("file events do not arrive here (a network mount?)")
+            self._poll_instead(NO_EVENTS)
 
     async def _hears(self) -> bool:
         paths = await self._waker.next(PROOF_S)
