@@ -115,23 +115,33 @@ class FolderChanges:
         await self._asked.wait()
         if not self._facts.enabled:
             return
-        self._tell(await self._arm_and_compare())
+        before = self._now
+        await self._look_and_arm()
+        await self._tell_since(before)
         self._polled = self._now
         await self._prove()
         while self._facts.enabled:
+            before = self._now
             heard = await self._wait_until_quiet()
-            found = await self._arm_and_compare()
-            self._tell(found)
+            if not heard:
+                await self._look_and_arm()
+            found = await self._tell_since(before)
             if found and not heard and not await self._waker.next(PROOF_S):
                 self._poll_instead(NO_EVENTS)
 
-    def _tell(self, found: frozenset[str]) -> None:
+    async def _tell_since(self, before: Snapshot) -> bool:
+        """Tell what the last look found other than `before`; whether there was anything."""
+        found = differing(before, self._now)
+        if found.intersection(SOURCES):
+            found |= await self._follow_facts()
+        found -= {IGNORE_FILE}
         if found:
             self._pending |= found
             self._told.set()
+        return bool(found)
 
     async def _wait_until_quiet(self) -> bool:
-        """Wait for a burst of changes and its end; False when it is only time to look again."""
+        """Wait for a burst of changes and its end, and look; False when nothing was heard."""
         paths = await self._waker.next(self._unheard_s)
         if not paths:
             return False
@@ -140,20 +150,23 @@ class FolderChanges:
         while left_s := burst.left_s(self._clock.monotonic()):
             more = await self._waker.next(left_s)
             burst.note(self._clock.monotonic(), more)
+            if not burst.left_s(self._clock.monotonic()):
+                burst.note(self._clock.monotonic(), await self._in_new_folders())
         return True
 
-    async def _arm_and_compare(self) -> frozenset[str]:
-        """Look, and listen to what is there now; what differs from the look before."""
-        before = self._now
+    async def _in_new_folders(self) -> frozenset[str]:
+        """What came with folders that nobody listened to until now; more may come there."""
+        before, armed = self._now, self._armed
+        await self._look_and_arm()
+        return frozenset() if self._armed == armed else differing(before, self._now)
+
+    async def _look_and_arm(self) -> None:
+        """Look, and listen to the folders that are there now."""
         for _ in range(ROUNDS):
             self._now = await self._look_until_there()
             if self._armed == self._now.folders:
-                break
+                return
             await self._arm()
-        found = differing(before, self._now)
-        if found.intersection(SOURCES):
-            found |= await self._follow_facts()
-        return found - {IGNORE_FILE}
 
     async def _follow_facts(self) -> frozenset[str]:
         """Read the rules anew, and see the project by them; what differed meanwhile.
@@ -235,10 +248,12 @@ class FolderChanges:
             self._poll_instead(NO_EVENTS)
 
     async def _hears(self) -> bool:
+        before = self._now
         paths = await self._waker.next(PROOF_S)
         if paths - {str(self._proof)}:
             # A change of the user's, at this very moment.
-            self._tell(await self._arm_and_compare())
+            await self._look_and_arm()
+            await self._tell_since(before)
         return bool(paths)
 
     def _polls(self) -> Polls:

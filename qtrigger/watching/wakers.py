@@ -139,10 +139,11 @@ def _notifier(folders: list[str]) -> Any:
     except FileNotFoundError:
         raise
     except (OSError, WatchfilesRustInternalError) as error:
-        raise WakerError(_why(str(error))) from None
+        raise WakerError(why_not(str(error))) from None
 
 
-def _why(text: str) -> str:
+def why_not(text: str) -> str:
+    """Why there are no events, from the words of watchfiles, which has no kinds of errors for it."""
     if "file watch limit" in text:
         return _limit("max_user_watches", 524_288)
     if "os error 24" in text:
