@@ -43,6 +43,10 @@ NO_EVENTS: Final = "file events do not arrive here (a network mount?)"
 MakeEvents = Callable[[Callable[[str], bool], Clock], Waker]
 
 
+def _nobody() -> None:
+    """Who is told of a first sign, where nobody wants to know."""
+
+
 def open_changes(
     root: Path,
     *,
@@ -51,11 +55,13 @@ def open_changes(
     clock: Clock,
     sink: EventSink,
     poll: bool = False,
+    sign: Callable[[], object] = _nobody,
 ) -> ChangeSource:
     """Take note of the files as they are, at once; listen to them from the first `changed` on.
 
     `root` is the project as the user named it, so that a link can be made to lead elsewhere.
-    `poll` asks to look every second in place of listening. Needs a running loop; close it.
+    `poll` asks to look every second in place of listening. `sign` is called at the first sign of a
+    change, which may turn out to be none. Needs a running loop; close it.
     """
     forced = environ.get(FORCED, "").casefold() not in {"", "false", "disable", "disabled"}
     return FolderChanges(
@@ -64,6 +70,7 @@ def open_changes(
         events=None if poll or forced else FileEvents,
         clock=clock,
         sink=sink,
+        sign=sign,
     )
 
 
@@ -78,7 +85,9 @@ class FolderChanges:
         events: MakeEvents | None,
         clock: Clock,
         sink: EventSink,
+        sign: Callable[[], object] = _nobody,
     ) -> None:
+        self._sign = sign
         self._root = root
         self._read_facts = facts
         self._clock = clock
@@ -146,6 +155,7 @@ class FolderChanges:
         if not paths:
             return False
         self._unheard_s = ANYWAY_S
+        self._sign()
         burst = Burst(self._clock.monotonic(), paths)
         while left_s := burst.left_s(self._clock.monotonic()):
             more = await self._waker.next(left_s)

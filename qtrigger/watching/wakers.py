@@ -143,7 +143,7 @@ def _notifier(folders: list[str]) -> Any:
 
 
 def why_not(text: str) -> str:
-    """Why there are no events, from the words of watchfiles, which has no kinds of errors for it."""
+    """Why there are no events, by the words of watchfiles: it has no error for each reason."""
     if "file watch limit" in text:
         return _limit("max_user_watches", 524_288)
     if "os error 24" in text:
