@@ -151,7 +151,8 @@ class FolderChanges:
 
     async def _wait_until_quiet(self) -> bool:
         """Wait for a burst of changes and its end, and look; False when nothing was heard."""
-        paths = await self._waker.next(self._unheard_s)
+        while (paths := await self._waker.next(self._unheard_s)) == {str(self._proof)}:
+            continue  # our own file has gone again
         if not paths:
             return False
         self._unheard_s = ANYWAY_S

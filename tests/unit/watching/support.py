@@ -112,7 +112,10 @@ def save_by_rename(path: Path, text: str) -> None:
 
 @asynccontextmanager
 async def watching(
-    root: Path, events: MakeEvents | None, said: Said | None = None
+    root: Path,
+    events: MakeEvents | None,
+    said: Said | None = None,
+    sign: Callable[[], object] = lambda: None,
 ) -> AsyncIterator[ChangeSource]:
     source = FolderChanges(
         root,
@@ -120,6 +123,7 @@ async def watching(
         events=events,
         clock=SystemClock(),
         sink=said or Said(),
+        sign=sign,
     )
     try:
         yield source
@@ -128,10 +132,12 @@ async def watching(
 
 
 @asynccontextmanager
-async def listening(root: Path) -> AsyncIterator[tuple[ChangeSource, Armed]]:
+async def listening(
+    root: Path, sign: Callable[[], object] = lambda: None
+) -> AsyncIterator[tuple[ChangeSource, Armed]]:
     """A source on real events that has come to rest."""
     armed, said = Armed(), Said()
-    async with watching(root, armed, said) as source:
+    async with watching(root, armed, said, sign) as source:
         asked = asyncio.ensure_future(source.changed())
         await asyncio.wait_for(armed.ready.wait(), DEADLINE_S)
         asked.cancel()

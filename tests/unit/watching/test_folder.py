@@ -159,23 +159,14 @@ async def test_a_cancelled_wait_loses_nothing(tmp_path: Path) -> None:
 
 async def test_a_first_sign_is_given_before_the_change_is_told(tmp_path: Path) -> None:
     root, sign = a_project(tmp_path), asyncio.Event()
-    source = open_changes(
-        root,
-        environ={},
-        environment="Development",
-        clock=SystemClock(),
-        sink=Said(),
-        sign=sign.set,
-    )
-    with pytest.raises(TimeoutError):
-        await asyncio.wait_for(source.changed(), 0.5)
-    assert not sign.is_set()
-    asked = asyncio.ensure_future(source.changed())
-    write(root / CODE, "x = 2\n")
-    await asyncio.wait_for(sign.wait(), 10.0)
-    assert not asked.done()
-    assert await asyncio.wait_for(asked, 10.0) == {CODE}
-    await source.close()
+    async with listening(root, sign.set) as (source, _):
+        asked = asyncio.ensure_future(source.changed())
+        await SystemClock().sleep(0.3)
+        assert not sign.is_set()
+        write(root / CODE, "x = 2\n")
+        await asyncio.wait_for(sign.wait(), 10.0)
+        assert not asked.done()
+        assert await asyncio.wait_for(asked, 10.0) == {CODE}
 
 
 async def test_a_change_before_anybody_asked_is_told(tmp_path: Path) -> None:
