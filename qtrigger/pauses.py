@@ -56,7 +56,7 @@ class Written:
 
     `pauses` and `resumed` are by the function's name in small letters. `resumed` holds a mark
     that is another one after each time that somebody resumed the function, paused or not.
-    `problem` says why a broken file pauses nothing.
+    `problem` says why a broken file says nothing.
     """
 
     pauses: Mapping[str, Pause] = field(default_factory=dict)
@@ -152,10 +152,7 @@ class PauseFile:
             raise _unwritable(self.path, error) from error
 
     def _broken(self, why: str) -> Written:
-        return Written(
-            problem=f"{self.path} cannot be read ({why}), so nothing is paused by hand. "
-            "Delete it, or pause again: qtrigger pause FUNCTION"
-        )
+        return Written(problem=f"{self.path} cannot be read ({why})")
 
 
 def state_folder(root: Path, given: str | None) -> Path:
@@ -217,7 +214,7 @@ async def _lock_in(folder: Path, clock: Clock) -> AsyncIterator[None]:
     lock = _open_lock(folder)
     with _closing(lock):
         until = clock.monotonic() + LOCK_TIMEOUT_S
-        while not _locked(lock):
+        while not _locked(lock, folder):
             if clock.monotonic() >= until:
                 raise ProjectError(
                     f"{folder / 'lock'} is held by another process for more than "
@@ -247,11 +244,13 @@ def _closing(descriptor: int) -> Iterator[None]:
         os.close(descriptor)  # the lock goes with it
 
 
-def _locked(lock: int) -> bool:
+def _locked(lock: int, folder: Path) -> bool:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    except OSError as error:  # a file system that knows no locks
+        raise _unwritable(folder, error) from error
     return True
 
 

@@ -75,11 +75,14 @@ class Pausing:
     def _read(self) -> None:
         # Before reading: what is written in between is seen at the next look.
         self._stamp = self._pauses.stamp()
-        self._written = self._pauses.read()
-        if self._written.problem:
-            self._sink.emit(
-                HostLog(level=logging.WARNING, logger="qtrigger", message=self._written.problem)
-            )
+        written = self._pauses.read()
+        if not written.problem:
+            self._written = written
+            return
+        # Whoever paused a function did so for a reason; a file that is broken takes none back.
+        so = "what was paused stays so" if self._held else "nothing is paused by hand"
+        text = f"{written.problem}, so {so}. Delete it, or pause again: qtrigger pause FUNCTION"
+        self._sink.emit(HostLog(level=logging.WARNING, logger="qtrigger", message=text))
 
     def _apply(self, listener: Listener, before: Written) -> None:
         name = listener.function

@@ -13,7 +13,6 @@ from qtrigger.errors import AccessDenied, QueueError
 from qtrigger.events import (
     CheckpointNotKept,
     EventSink,
-    Finding,
     InvocationFinished,
     InvocationStarted,
     LeaseEnded,
@@ -237,33 +236,6 @@ class MessageReports:
                 queue=self.queue,
                 message_id=message.id,
                 detail=f"{reason.rstrip('.')}. {_LIKELY}",
-            )
-        )
-
-    def long_pause(self, pause_s: float) -> None:
-        """A function failed whose messages pause so long that it looks meant for something else."""
-        self.sink.emit(
-            Finding(
-                function=self.function,
-                place="",
-                severity="warning",
-                message="visibilityTimeout lets a failed message wait "
-                f"{pause_s / 60:g} min for its next try",
-                hint="it is no time for runs: a message stays hidden as long as its function runs, "
-                "by the lease (qtrigger.lease), which is renewed",
-            )
-        )
-
-    def without_order(self, why: str) -> None:
-        """A body has no value by which to order; told of the first."""
-        self.sink.emit(
-            Finding(
-                function=self.function,
-                place="",
-                severity="warning",
-                message=f"orderBy: a message's body {why}, so it runs without order",
-                hint="so do others like it, which are not told; orderBy names a place that is in "
-                "every body, such as $.customer.id",
             )
         )
 

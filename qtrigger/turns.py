@@ -23,7 +23,7 @@ _STEP: Final = re.compile(r"\.([A-Za-z_][A-Za-z0-9_-]*)|\[(\d+)\]")
 class Turns:
     """The turns of one function's messages by `place`, such as `$.customer.id`.
 
-    `tell` is called once: with why a body has no value there. Such messages run without order.
+    `tell` is called with why a body has no value there, for each: such messages run without order.
     """
 
     def __init__(self, place: str, tell: Callable[[str], None]) -> None:
@@ -32,7 +32,6 @@ class Turns:
         )
         self._place = place
         self._tell = tell
-        self._told = False
         self._stopped = False
         self._lanes: dict[str, Lane] = {}
 
@@ -80,19 +79,14 @@ class Turns:
         try:
             found: Any = json.loads(body)
         except (ValueError, RecursionError):
-            self._without("is no JSON")
+            self._tell("is no JSON")
             return None
         for step in self._steps:
             found = _at(found, step)
         if found is None:
-            self._without(f"has no value at {self._place}")
+            self._tell(f"has no value at {self._place}")
             return None
         return json.dumps(found, sort_keys=True)
-
-    def _without(self, why: str) -> None:
-        if not self._told:
-            self._told = True
-            self._tell(why)
 
 
 def _at(found: Any, step: str | int) -> Any:

@@ -6,6 +6,7 @@ business.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
@@ -39,11 +40,17 @@ class LocalEmulator:
         """
         if self._choice == "none" or not self._development:
             return
+        from qtrigger.cli.progress import waiting
         from qtrigger.queues.azurite import ensure_emulator
 
         for port in sorted(_ports(project) - self._running.keys()):
             emulator = await ensure_emulator(
-                self._root, port, choice=self._choice, progress=wiring.note, clock=self._clock
+                self._root,
+                port,
+                choice=self._choice,
+                progress=wiring.note,
+                clock=self._clock,
+                waiting=partial(waiting, clock=self._clock),
             )
             self._running[port] = emulator
             wiring.note(emulator.description)

@@ -14,9 +14,11 @@ import sys
 from collections.abc import Sequence
 
 import click
+from click.shell_completion import CompletionItem
 
 from qtrigger import __version__
 from qtrigger.cli.collector import resting_collector
+from qtrigger.cli.flags import dress
 from qtrigger.errors import (
     EmulatorError,
     ExitCode,
@@ -35,10 +37,24 @@ VERBS = {
     "invoke": "Run one function once, without a queue.",
     "pause": "Ask for no more messages of a function, or list what is paused.",
     "resume": "End a function's pause, and close its circuit breaker.",
+    "init": "Write the files of a new project.",
+    "new": "Add a function to the project.",
+    "doctor": "Look at this machine, and say what stands in the way and its cure.",
+    "emulator": "Run or show the project's local queue service, or remove its data.",
+    "completion": "Print what lets a shell complete commands and names.",
+    "version": "Say what is installed, for a report of a defect.",
+}
+
+# What people try first who know other tools; each stands for a verb and its flags. Not listed.
+ALIASES = {
+    "validate": ("check",),
+    "ps": ("status",),
+    "top": ("status", "--watch"),
 }
 
 EPILOG = """\b
 Examples:
+  qtrigger init orders                write a new project into a folder
   qtrigger start                      run the project in this folder
   qtrigger check                      say what is wrong with it
   qtrigger send orders '{"id": 1}'    put a message on its queue
@@ -66,12 +82,15 @@ class VerbGroup(click.Group):
             module = importlib.import_module(f"qtrigger.cli.{cmd_name}")
         command = getattr(module, cmd_name)
         assert isinstance(command, click.Command)
+        dress(command, (cmd_name,))
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """See click; adds the nearest verb to the error."""
+        """See click; takes other tools' words, and adds the nearest verb to the error."""
+        if args and args[0] in ALIASES and ALIASES[args[0]][0] in VERBS:
+            args = [*ALIASES[args[0]], *args[1:]]
         if args and args[0] not in VERBS and not args[0].startswith("-"):
             import difflib
 
@@ -86,19 +105,44 @@ class VerbGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(VERBS.items()))
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """See click; names the verbs without importing them."""
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        return [
+            CompletionItem(verb, help=meaning)
+            for verb, meaning in VERBS.items()
+            if verb.startswith(incomplete)
+        ]
+
 
 @click.group(
     cls=VerbGroup,
     epilog=EPILOG,
-    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "QTRIGGER"},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "show_default": True,
+    },
+)
+@click.option(
+    "-C",
+    "directory",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="Do it as if qtrigger had been called in that folder.",
 )
 @click.version_option(
     version=__version__,
     prog_name="qtrigger",
     message=f"%(prog)s %(version)s (Python {sys.version.split()[0]}, {os.uname().sysname})",
 )
-def cli() -> None:
+def cli(directory: str | None) -> None:
     """Run an Azure Functions project's queue-triggered functions on this machine."""
+    if directory is not None:
+        try:
+            os.chdir(directory)
+        except OSError as error:
+            raise click.UsageError(f"-C {directory}: {error.strerror}") from error
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

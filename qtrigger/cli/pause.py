@@ -96,7 +96,10 @@ async def _pause(file: PauseFile, name: str, span: timedelta | None, reason: str
 def _list(file: PauseFile, form: str) -> int:
     written, now = file.read(), datetime.now(UTC)
     if written.problem:
-        wiring.note(f"warning: {written.problem}")
+        wiring.note(
+            f"warning: {written.problem}, so nothing is known of pauses by hand. Delete it, or "
+            "pause again: qtrigger pause FUNCTION"
+        )
     paused = sorted(
         (each for each in written.pauses.values() if not each.over(now)),
         key=lambda each: each.function.casefold(),

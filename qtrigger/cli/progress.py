@@ -34,6 +34,30 @@ def progress(what: str, total: int | None, clock: Clock) -> Iterator[Advance]:
 
 
 @contextmanager
+def waiting(what: str, clock: Clock) -> Iterator[Callable[[], None]]:
+    """Show that `what` goes on, for work that cannot say how far it is; yield what to call often.
+
+    A spinner with the time on a terminal, and elsewhere a line each ten seconds.
+    """
+    if sys.stderr.isatty():
+        with _spinner(what):
+            yield lambda: None
+    else:
+        yield _Patience(what, clock).tick
+
+
+@contextmanager
+def _spinner(what: str) -> Iterator[None]:
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        shown.add_task(what, total=None)
+        yield
+
+
+@contextmanager
 def _bar(what: str, total: int | None) -> Iterator[Advance]:
     from rich.console import Console
     from rich.progress import (
@@ -73,3 +97,20 @@ class _Lines:
         if self._clock.monotonic() >= self._next_s:
             self._next_s = self._clock.monotonic() + LINE_EVERY_S
             click.echo(f"{self._what}: {self._done:,}{self._of}", err=True)
+
+
+class _Patience:
+    """The time that has passed, each ten seconds."""
+
+    def __init__(self, what: str, clock: Clock) -> None:
+        self._what = what
+        self._clock = clock
+        self._began_s = clock.monotonic()
+        self._next_s = self._began_s + LINE_EVERY_S
+
+    def tick(self) -> None:
+        """Say so when it is time."""
+        now = self._clock.monotonic()
+        if now >= self._next_s:
+            self._next_s = now + LINE_EVERY_S
+            click.echo(f"{self._what} … {now - self._began_s:.0f} s", err=True)

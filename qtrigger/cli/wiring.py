@@ -70,8 +70,8 @@ def find_root(given: str | None) -> Path:
         if (folder / HOST_FILE).is_file():
             return folder
     raise ProjectError(
-        f"no {HOST_FILE} in {here} or above it. Change to a project's folder, or name one: "
-        "qtrigger start PROJECT."
+        f"no {HOST_FILE} in {here} or above it. Change to a project's folder, name one "
+        "(qtrigger start PROJECT), or make one here: qtrigger init."
     )
 
 

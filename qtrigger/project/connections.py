@@ -187,8 +187,20 @@ def _not_found(name: str, settings: Settings, empty: list[Setting]) -> tuple[str
         f"under {_SECTIONS} and as a section ({name}__queueServiceUri, …), in the environment and "
         "in local.settings.json"
     )
-    near = _nearest_connection(name, settings)
-    return message, f'did you mean "{near}"?' if near else f"set {_PREFIX}{name} or {name}"
+    return message, _how_to_set(name, settings)
+
+
+def _how_to_set(name: str, settings: Settings) -> str:
+    if near := _nearest_connection(name, settings):
+        # Azure's own name is right, and so it is the setting that is not.
+        wrong = name == f"{_PREFIX}{DEFAULT}"
+        return f'"{near}" is spelt {name}' if wrong else f'did you mean "{near}"?'
+    # Azure looks for the prefix before a name that has it already, too; nobody means that.
+    whole = name.casefold().startswith(_PREFIX.casefold())
+    wanted = name if whole else f"{_PREFIX}{name} or {name}"
+    if any(setting.place.file for setting in settings.all):
+        return f"set {wanted}"
+    return f"set {wanted}; in development in local.settings.json, which qtrigger init writes"
 
 
 def _nearest_connection(name: str, settings: Settings) -> str:

@@ -7,13 +7,12 @@ decorators can report the same.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from qtrigger.project import bindings, disabling, many, own_options, problems, retry
+from qtrigger.project import bindings, disabling, function_names, many, own_options, problems, retry
 from qtrigger.project.findings import Findings, shown
 from qtrigger.project.host_json import HostFile
 from qtrigger.project.model import FunctionDefinition, HostConfig, RetryPolicy
@@ -23,8 +22,6 @@ from qtrigger.project.scripts import ScriptError, primary_script
 from qtrigger.project.settings import Settings
 from qtrigger.project.shape import repeated_keys, shape
 from qtrigger.project.tree import OnePlace, Tree
-
-_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,127}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,12 +146,11 @@ def define(
 
 def _check_name(declaration: Declaration, findings: Findings) -> None:
     name = declaration.name
-    if not _NAME.fullmatch(name) or name.casefold() == "host":
+    if not function_names.allowed(name):
         findings.error(
             f"{shown(name)} is no valid function name",
             declaration.tree.place(()),
-            "a name has up to 128 letters, digits, hyphens and underscores, begins with a letter, "
-            'and is not "host"',
+            function_names.RULE,
         )
 
 

@@ -149,7 +149,7 @@ def _check_host_file(root: Path) -> None:
         return
     near = [root.parent, *(entry for entry in sorted(root.iterdir()) if entry.is_dir())]
     holding = next((folder for folder in near if (folder / host_json.FILE).is_file()), None)
-    hint = f"; there is one in {holding}" if holding else ""
+    hint = f"; there is one in {holding}" if holding else ". qtrigger init makes one"
     raise ProjectError(
         f"{root} is no functions project: it has neither host.json nor a folder with "
         f"function.json nor {decorator_script.DEFAULT}{hint}"

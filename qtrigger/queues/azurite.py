@@ -15,7 +15,7 @@ from qtrigger.clock import Clock
 from qtrigger.errors import EmulatorError
 from qtrigger.queues.account import EMULATOR_ACCOUNT, EMULATOR_KEY, Account, emulator_account
 from qtrigger.queues.azurite_find import Azurite, Machine, find
-from qtrigger.queues.azurite_install import install
+from qtrigger.queues.azurite_install import Waiting, install, silently
 from qtrigger.queues.azurite_process import (
     READY_TIMEOUT_S,
     AzuriteProcess,
@@ -70,10 +70,12 @@ async def ensure_emulator(
     progress: Progress,
     clock: Clock,
     machine: Machine | None = None,
+    waiting: Waiting = silently,
 ) -> Emulator:
     """See that a queue service answers on loopback's `port` (0: any free one).
 
-    `progress` gets one line for what takes time or deserves a word. Raises EmulatorError when
+    `progress` gets one line for what takes time or deserves a word, and `waiting` is open while an
+    installation goes on. Raises EmulatorError when
     something else holds the port, when the chosen emulator cannot be had, or when it does not
     come up; the text says what to do.
     """
@@ -82,7 +84,9 @@ async def ensure_emulator(
     if choice != "builtin":
         machine = machine or Machine.here()
         try:
-            azurite = find(project_root, machine) or await install(machine, progress, clock)
+            azurite = find(project_root, machine) or await install(
+                machine, progress, clock, waiting=waiting
+            )
         except EmulatorError as error:
             if choice == "azurite":
                 raise

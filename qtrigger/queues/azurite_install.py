@@ -12,7 +12,8 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from qtrigger.clock import Clock
@@ -23,7 +24,6 @@ INSTALL_TIMEOUT_S = 300.0
 
 _POLL_S = 0.1
 _NPM_NOISE = ("code ", "errno ", "syscall ", "type ")
-_TELL_EVERY_S = 10.0
 
 _NPM_FLAGS = (
     "--no-save",
@@ -42,7 +42,24 @@ _NPM_FLAGS = (
 )
 
 
-async def install(machine: Machine, progress: Callable[[str], None], clock: Clock) -> Azurite:
+# Shows a person that something goes on while the context is open; called many times a second.
+Waiting = Callable[[str], AbstractContextManager[Callable[[], None]]]
+
+
+@contextlib.contextmanager
+def silently(what: str) -> Iterator[Callable[[], None]]:
+    """Wait without a word."""
+    del what
+    yield lambda: None
+
+
+async def install(
+    machine: Machine,
+    progress: Callable[[str], None],
+    clock: Clock,
+    *,
+    waiting: Waiting = silently,
+) -> Azurite:
     """Bring our own copy of Azurite. Raises EmulatorError with what stood in the way."""
     node = machine.node()
     if node is None:
@@ -66,7 +83,8 @@ async def install(machine: Machine, progress: Callable[[str], None], clock: Cloc
     except OSError as error:
         raise EmulatorError(f"cannot install Azurite into {home}: {error}") from error
     try:
-        await _run_npm(npm, node, scratch, machine, progress, clock)
+        with waiting(f"installing Azurite {VERSION}") as tick:
+            await _run_npm(npm, node, scratch, machine, tick, clock)
         _move(scratch, home)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -82,7 +100,7 @@ async def _run_npm(
     node: Path,
     scratch: Path,
     machine: Machine,
-    progress: Callable[[str], None],
+    tick: Callable[[], None],
     clock: Clock,
 ) -> None:
     log = scratch / "npm.log"
@@ -99,7 +117,7 @@ async def _run_npm(
             process_group=0,
         )
     try:
-        await _wait(process, progress, clock)
+        await _wait(process, tick, clock)
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
@@ -108,17 +126,12 @@ async def _run_npm(
         raise EmulatorError(f"npm could not install Azurite: {_reason(log)}")
 
 
-async def _wait(
-    process: subprocess.Popen[bytes], progress: Callable[[str], None], clock: Clock
-) -> None:
-    began = told = clock.monotonic()
+async def _wait(process: subprocess.Popen[bytes], tick: Callable[[], None], clock: Clock) -> None:
+    began = clock.monotonic()
     while process.poll() is None:
-        now = clock.monotonic()
-        if now - began > INSTALL_TIMEOUT_S:
+        if clock.monotonic() - began > INSTALL_TIMEOUT_S:
             raise EmulatorError(f"npm did not install Azurite within {INSTALL_TIMEOUT_S:.0f} s")
-        if now - told >= _TELL_EVERY_S:
-            told = now
-            progress(f"installing Azurite … {now - began:.0f} s")
+        tick()
         await clock.sleep(_POLL_S)
 
 

@@ -67,6 +67,31 @@ class DataFolder:
         except (OSError, ValueError, KeyError, TypeError):
             return 0, 0
 
+    def used_by(self) -> int:
+        """The process that has the lock, 0 when nobody has; looks, and makes nothing."""
+        try:
+            lock = os.open(self.path / "lock", os.O_RDONLY)
+        except OSError:
+            return 0
+        try:
+            # A shared one for a moment: nobody who only looks stands in another looker's way.
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return self.holder()[0]
+        finally:
+            os.close(lock)
+        return 0
+
+    def remove(self) -> bool:
+        """Remove the folder with all queues in it; False when another process uses it."""
+        if not self.claim():
+            return False
+        try:
+            shutil.rmtree(self.path)
+        finally:
+            self.release()
+        return True
+
     def release(self) -> None:
         """Give the lock back; harmless when there is none."""
         if self._lock is not None:

@@ -220,6 +220,26 @@ async def test_a_broken_file_is_one_warning_and_pauses_nothing(paused: Paused) -
     await paused.stop(host)
 
 
+async def test_a_file_that_breaks_later_takes_no_pause_back(paused: Paused) -> None:
+    await paused.pause("slow")
+    await paused.house.put("slow", "a")
+    await paused.house.put("quick")
+    host = await paused.house.start_host()
+    content = paused.file.path.read_text()
+
+    paused.file.path.write_text(content[:20])
+    await paused.house.clock.advance(60.0)
+
+    assert paused.runs == []
+    (told,) = paused.house.probe.of(HostLog)
+    assert "so what was paused stays so" in told.message
+
+    await paused.resume("slow")
+    await paused.house.clock.advance(60.0)
+    assert paused.runs == ["a"]
+    await paused.stop(host)
+
+
 async def test_another_generation_knows_the_pause_too(paused: Paused) -> None:
     await paused.house.put("slow", "a")
     await paused.house.put("quick")

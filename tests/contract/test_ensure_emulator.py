@@ -6,7 +6,8 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -201,12 +202,20 @@ async def test_an_install_that_fails_leaves_nothing_and_goes_on_to_the_next_rung
         path.chmod(0o755)
     machine = Machine(environment={"PATH": str(node.parent), "HOME": str(tmp_path)}, wheel=None)
 
+    waited: list[str] = []
+
+    @contextmanager
+    def waiting(what: str) -> Iterator[Callable[[], None]]:
+        waited.append(what)
+        yield lambda: None
+
     emulator = await ensure_emulator(
-        tmp_path, 0, progress=lines.append, clock=CLOCK, machine=machine
+        tmp_path, 0, progress=lines.append, clock=CLOCK, machine=machine, waiting=waiting
     )
     await emulator.stop()
 
     assert "built-in" in emulator.description
+    assert [what.rstrip("0123456789.") for what in waited] == ["installing Azurite "]
     assert lines[1] == "npm could not install Azurite: no network"
     assert list(machine.our_copy().parent.iterdir()) == []
 

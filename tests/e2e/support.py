@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 QTRIGGER = (sys.executable, "-m", "qtrigger")
@@ -97,10 +97,17 @@ class ProjectFolder:
         return self.notes_file.read_text().splitlines()
 
 
+class Startable(Protocol):
+    """A project's folder, and the variables that its host gets."""
+
+    root: Path
+    environ: dict[str, str]
+
+
 class RunningHost:
     """`qtrigger start` in a subprocess, its output collected line by line."""
 
-    def __init__(self, folder: ProjectFolder, *arguments: str) -> None:
+    def __init__(self, folder: Startable, *arguments: str) -> None:
         command = [*QTRIGGER, "start", str(folder.root), "--log-format", "plain", *arguments]
         self._process = subprocess.Popen(
             command,
@@ -157,7 +164,7 @@ class RunningHost:
 
 
 @contextmanager
-def running(folder: ProjectFolder, *arguments: str) -> Iterator[RunningHost]:
+def running(folder: Startable, *arguments: str) -> Iterator[RunningHost]:
     """Start a host and make sure that it ends with the test."""
     host = RunningHost(folder, *arguments)
     try:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from click.testing import CliRunner
 
 from qtrigger.cli.main import VERBS, cli
 
 
-@pytest.mark.parametrize(
-    "verb", ["start", "check", "settings", "schema", "send", "invoke", "pause", "resume"]
-)
+@pytest.mark.parametrize("verb", VERBS)
 def test_each_example_of_a_verb_stands_on_a_line_of_its_own(verb: str) -> None:
     lines = CliRunner().invoke(cli, [verb, "--help"], prog_name="qtrigger").output.splitlines()
 
-    examples = [line.strip() for line in lines[lines.index("  Examples:") + 1 :]]
+    after = [line.strip() for line in lines[lines.index("  Examples:") + 1 :]]
+    examples = list(itertools.takewhile(bool, after))
     assert examples
-    for example in filter(None, examples):
+    for example in examples:
         assert example.startswith(f"qtrigger {verb}")
 
 

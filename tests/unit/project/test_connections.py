@@ -77,6 +77,20 @@ def test_a_miss_names_what_was_looked_for_where_and_the_nearest() -> None:
     assert hint == 'did you mean "AzureWebJobsMyStorge"?'
 
 
+def test_a_miss_without_local_settings_says_what_writes_them() -> None:
+    hint = refused("AzureWebJobsStorage", PATH="/bin")[1]
+
+    assert hint.startswith("set AzureWebJobsStorage; ")
+    assert "AzureWebJobsAzureWebJobs" not in hint
+    assert "qtrigger init" in hint
+
+
+def test_a_misspelt_setting_of_azures_own_name_is_what_is_wrong() -> None:
+    hint = refused("AzureWebJobsStorage", AzureWebJobStorage=named("acme"))[1]
+
+    assert hint == '"AzureWebJobStorage" is spelt AzureWebJobsStorage'
+
+
 def test_a_miss_of_a_section_offers_the_sections_name() -> None:
     assert refused("Ordrs", Orders__accountName="acme")[1] == 'did you mean "Orders"?'
 
