@@ -142,7 +142,8 @@ async def test_rules_follow_host_json_and_funcignore(tmp_path: Path) -> None:
         write(root / "data/prices.csv", "2")
         assert await told(source) == {"data/prices.csv"}
         write(root / ".funcignore", "shared\n")
-        await SystemClock().sleep(0.5)
+        write(root / "other.py", "")
+        assert await told(source) == {"other.py"}
         write(root / "shared/money.py", "x = 2\n")
         write(root / "new.py", "")
         assert await told(source) == {"new.py"}
