@@ -7,7 +7,7 @@ import contextlib
 import logging
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -19,6 +19,7 @@ from qtrigger import tellers
 from qtrigger.cli import loop, projects, wiring
 from qtrigger.cli.collector import resting_collector
 from qtrigger.cli.emulation import Choice, LocalEmulator
+from qtrigger.cli.reload_options import OpenChanges, changes_of, reload_options
 from qtrigger.cli.reloading import Reloading, Staff
 from qtrigger.cli.several import SeveralValues
 from qtrigger.cli.terminal import ControllingTerminal
@@ -34,7 +35,6 @@ from qtrigger.queues.services import QueueServices
 from qtrigger.supervisor import Supervisor
 from qtrigger.telemetry.sinks import FanOut, LibraryLogs, Tally
 from qtrigger.tries import TriesOfAll
-from qtrigger.watching.changes import ChangeSource, NoChanges
 
 if TYPE_CHECKING:
     from qtrigger.cli.ahead import Ahead
@@ -56,11 +56,6 @@ class Seconds(click.ParamType[float]):
         if not (math.isfinite(seconds) and seconds >= 0):
             self.fail(f"{value!r} is no number of seconds from 0 up", param, ctx)
         return seconds
-
-
-OpenChanges = Callable[[Callable[[], None]], ChangeSource]
-"""Opens the source of the project's changes, which calls what it is given at a first sign of one,
-before it knows more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +109,7 @@ Examples:
     show_default=True,
     help="What to start when the project uses the local emulator and none runs (Development only).",
 )
+@reload_options
 @wiring.state_option
 @click.option(
     "--log-format",
@@ -125,7 +121,14 @@ Examples:
 @click.option(
     "--log-level", type=click.Choice(list(wiring.LEVELS)), default="info", show_default=True
 )
-def start(project: str | None, log_format: str, log_level: str, **flags: Any) -> int:
+def start(
+    project: str | None,
+    log_format: str,
+    log_level: str,
+    reload: bool | None,
+    reload_poll: bool,
+    **flags: Any,
+) -> int:
     """Run PROJECT's functions (default: the nearest folder upwards with a host.json).
 
     The first Ctrl-C or SIGTERM lets running functions finish, a second one hands their messages
@@ -134,7 +137,16 @@ def start(project: str | None, log_format: str, log_level: str, **flags: Any) ->
     options = StartOptions(root=wiring.find_root(project), **flags)
     tally = Tally()
     with wiring.open_sink(wiring.choose_format(log_format, options.environment), log_level) as sink:
-        return loop.run(run_host(options, FanOut(tally, sink), tally, lambda _sign: NoChanges()))
+        fan = FanOut(tally, sink)
+        changes = changes_of(
+            wiring.named_root(project),
+            environment=options.environment,
+            reload=reload,
+            poll=reload_poll,
+            clock=SystemClock(),
+            sink=fan,
+        )
+        return loop.run(run_host(options, fan, tally, changes))
 
 
 async def run_host(

@@ -21,7 +21,7 @@ class ChangeSource(Protocol):
         ...
 
     async def close(self) -> None:
-        """Stop watching; may be called twice. A wait in `changed` ends with no answer."""
+        """Stop watching; may be called twice."""
         ...
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import signal
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,8 +13,6 @@ from benchmarks.processes import below
 from benchmarks.small_host import wait_until
 from tests.e2e.conftest import Service
 from tests.e2e.support import ProjectFolder, RunningHost, running
-
-POLLED = (sys.executable, "-m", "tests.polled")
 
 VERSION = """
 VERSION = {version}
@@ -64,7 +61,7 @@ async def test_what_runs_finishes_on_the_old_code_once_and_the_next_is_on_the_ne
     folder.function("other", "def main(msg): pass\n")
     await service.put(folder.queue("slow"), ["long"])
 
-    with running(folder, program=POLLED) as host:
+    with running(folder) as host:
         await until_noted(folder, "1 began long")
         for version in (2, 3):
             save(folder, "slow", SLOW.format(version=version))
@@ -103,7 +100,7 @@ async def test_a_syntax_error_and_its_mending_cost_no_message_and_no_try(
             await service.put(folder.queue("charge"), [sent[-1]])
             await service.put(folder.queue("refund"), [sent[-1]])
 
-    with running(folder, program=POLLED) as host:
+    with running(folder) as host:
         host.wait_for("ready in")
         enough = asyncio.Event()
         sending = asyncio.create_task(send(enough))
@@ -138,13 +135,13 @@ async def test_a_script_that_cannot_be_imported_holds_all_its_functions_until_it
     )
     script.write_text(declared)
 
-    with running(folder, program=POLLED) as host:
+    with running(folder) as host:
         host.wait_for("ready in")
         script.write_text(declared + "def broken(:\n")
         host.wait_for("one cannot run and is not polled until it is mended; no function runs now")
         await service.put(folder.queue("one"), ["x"])
-        (folder.root / "unread.txt").write_text("another file")
-        host.wait_for("unread.txt saved")
+        (folder.root / "unread.py").write_text("# another file\n")
+        host.wait_for("unread.py saved")
         assert folder.notes() == []
         script.write_text(declared)
         host.wait_for("one live again in")
@@ -160,7 +157,7 @@ async def test_a_file_that_is_saved_in_two_halves_is_one_reload(
 ) -> None:
     """host#2976: the first half alone is broken."""
     folder.function("charge", VERSION.format(version=1))
-    with running(folder, program=POLLED) as host:
+    with running(folder) as host:
         host.wait_for("ready in")
         file = folder.root / "functions" / "charge" / "__init__.py"
         whole = file.read_text().replace("VERSION = 1", "VERSION = 2")
@@ -182,7 +179,7 @@ async def test_many_saves_end_in_the_last_state_with_two_generations_of_workers_
 ) -> None:
     """host#9335: reloads leaked workers."""
     folder.function("charge", VERSION.format(version=0))
-    with running(folder, "--workers", "2", program=POLLED) as host:
+    with running(folder, "--workers", "2") as host:
         host.wait_for("ready in")
         assert len(below([host.pid])) == 2
         most = 0
@@ -211,7 +208,7 @@ async def test_local_settings_come_anew_and_requirements_are_only_told_of(
     settings = folder.root / "local.settings.json"
     settings.write_text('{"Values": {"COLOUR": "red"}}')
     folder.function("one", "import os\ndef main(msg: str):\n    note(os.environ['COLOUR'])\n")
-    with running(folder, program=POLLED) as host:
+    with running(folder) as host:
         host.wait_for("ready in")
         settings.write_text('{"Values": {"COLOUR": "green"}}')
         host.wait_for("local.settings.json saved: one live again in")
@@ -234,7 +231,7 @@ async def test_host_json_brings_a_new_host_and_functions_come_and_go(
     folder: ProjectFolder, service: Service
 ) -> None:
     folder.function("one", VERSION.format(version=1))
-    with running(folder, program=POLLED) as host:
+    with running(folder) as host:
         host.wait_for("ready in")
         folder.host_json({"batchSize": 3})
         host.wait_for("host.json saved: one live again in")
