@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -19,13 +19,13 @@ from qtrigger.events import (
     BreakerOpened,
     Event,
     FunctionLoadFailed,
-    FunctionState,
     HostReady,
     HostStopped,
     HostStopping,
     InvocationFinished,
     MessagePoisoned,
     QueueStateChanged,
+    Reloaded,
     ReloadRejected,
 )
 from qtrigger.invocation import ErrorDetail, Failed, Rejected, Succeeded, TimedOut, WorkerLost
@@ -80,7 +80,6 @@ class Happened:
         self.generation = 0
         self.rejected = 0
         self.rejection = ""
-        self.states: Sequence[FunctionState] = ()
         self.stopped: HostStopped | None = None
         self._clock = clock
         self._time: Callable[[], float] = clock.monotonic
@@ -159,8 +158,12 @@ class Happened:
 
     def _of_host(self, event: Event) -> None:
         if isinstance(event, HostReady):
-            self.state, self.states = "ready", event.functions
+            self.state = "ready"
+            self.generation = self.generation or 1
+        elif isinstance(event, Reloaded):
             self.generation += 1
+            for name in event.mended:
+                self.of(name).load_failure = ""
         elif isinstance(event, HostStopping) and event.reason != RELOAD:
             self.state = "draining"
         elif isinstance(event, HostStopped):

@@ -134,7 +134,7 @@ class Standing:
         listeners = {each.function: each for each in host.listeners} if host else {}
         return [
             self._function(host, each, listeners.get(each.name), messages.get(each.name))
-            for each in self._happened.states
+            for each in (host.states if host and self._happened.generation else ())
         ]
 
     def _function(

@@ -87,6 +87,25 @@ def find_root(given: str | None) -> Path:
     )
 
 
+def named_root(given: str | None) -> Path:
+    """Return the same folder as `find_root`, by the name that the user has for it.
+
+    Links in that name are kept, so that one that is made to lead elsewhere can be followed.
+    """
+    import os
+
+    root = find_root(given)
+    here = Path(os.environ.get("PWD") or Path.cwd())
+    if given is None:
+        up = len(Path.cwd().relative_to(root).parts)
+        named = [here, *here.parents][min(up, len(here.parents))]
+    else:
+        named = here / given
+    # What `..` means beside a link is not to be seen from the name.
+    is_it = named.is_absolute() and ".." not in named.parts and named.exists()
+    return named if is_it and named.samefile(root) else root
+
+
 def open_service_with(clock: Clock) -> Callable[[Account], QueueService]:
     """Return what opens the service of an account over HTTP."""
     from qtrigger.queues.rest import RestQueueService

@@ -19,7 +19,9 @@ from qtrigger.events.host import (
     HostReady,
     HostStopped,
     HostStopping,
+    Reloaded,
     ReloadRejected,
+    RequirementsChanged,
     WorkerEnded,
     WorkerStarted,
 )
@@ -75,7 +77,9 @@ __all__ = [
     "PollFinished",
     "QueueStateChanged",
     "ReloadRejected",
+    "Reloaded",
     "RenewalFailed",
+    "RequirementsChanged",
     "RetryPending",
     "SettlementFailed",
     "StillRunning",
@@ -92,6 +96,8 @@ Event = (
     | HostStopping
     | HostStopped
     | ReloadRejected
+    | Reloaded
+    | RequirementsChanged
     | PollFinished
     | QueueStateChanged
     | MessagesHidden

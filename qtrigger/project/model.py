@@ -196,7 +196,7 @@ class Project:
     that are of another kind, by function. A `blocked` project must not run at all, since host.json,
     local.settings.json or the name of the script with decorators cannot be used; it has no
     functions. `decorator_script` is the file that may declare functions by decorators, which only
-    a worker can tell.
+    a worker can tell; when it is `unread`, for an error in it, nobody knows what it declares.
     """
 
     root: Path
@@ -211,3 +211,4 @@ class Project:
     effective: tuple[EffectiveValue, ...] = ()
     origins: Mapping[str, str] = field(default_factory=dict)
     decorator_script: Path | None = None
+    unread: bool = False

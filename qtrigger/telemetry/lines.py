@@ -18,17 +18,16 @@ from qtrigger.events import (
     MessagesHidden,
     PollFinished,
     QueueStateChanged,
-    ReloadRejected,
     ThrottlingBegan,
     ThrottlingEnded,
     WorkerEnded,
     WorkerStarted,
 )
-from qtrigger.telemetry import message_lines, notice_lines, pause_lines
+from qtrigger.telemetry import message_lines, notice_lines, pause_lines, reload_lines
 from qtrigger.telemetry.line import Line, line_of, sentence
 from qtrigger.telemetry.outcomes import duration_text, ended_text
 
-__all__ = ["Line", "line_of", "message_lines", "notice_lines", "pause_lines"]
+__all__ = ["Line", "line_of", "message_lines", "notice_lines", "pause_lines", "reload_lines"]
 
 DEBUG, INFO, WARNING, ERROR = logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR
 
@@ -85,7 +84,8 @@ def _(event: HostStopping) -> Line:
         )
     return Line(
         event="host.stopping",
-        level=INFO,
+        # A reload has its own line, which says the same.
+        level=DEBUG if event.reason == "reload" else INFO,
         tag="reloaded" if event.reason == "reload" else "stopping",
         text=text,
         fields={"reason": event.reason, "running": event.running, "up_to_s": event.up_to_s},
@@ -104,16 +104,6 @@ def _(event: HostStopped) -> Line:
         tag="stopped",
         text=f"{event.reason}, after {duration_text(event.after_s)}: {counts}{left}",
         fields={"reason": event.reason, "unsettled": event.unsettled, **event.counts},
-    )
-
-
-@line_of.register
-def _(event: ReloadRejected) -> Line:
-    return Line(
-        event="reload.rejected",
-        level=ERROR,
-        tag="reload",
-        text=f"the project was not reloaded and goes on as it was: {event.message}",
     )
 
 
