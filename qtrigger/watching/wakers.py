@@ -56,6 +56,8 @@ class FileEvents:
         self._paths: set[str] = set()
         self._woken = asyncio.Event()
         self._listening: _Listening | None = None
+        self._replacing = threading.Lock()
+        self._closed = False
 
     async def arm(self, folders: Collection[str]) -> None:
         """See `Waker`. The folders before are let go once these are listened to."""
@@ -65,10 +67,12 @@ class FileEvents:
             with contextlib.suppress(RuntimeError):  # the loop has been closed
                 loop.call_soon_threadsafe(self._note, paths)
 
-        listening = await aside(lambda: _Listening(sorted(folders), self._relevant, tell))
-        before, self._listening = self._listening, listening
-        if before is not None:
-            await aside(before.close)
+        def listen() -> None:
+            listening = _Listening(sorted(folders), self._relevant, tell)
+            # Whoever asked may be gone by now, and we closed.
+            self._replace(listening)
+
+        await aside(listen)
 
     async def next(self, timeout_s: float) -> frozenset[str]:
         """See `Waker`."""
@@ -79,9 +83,15 @@ class FileEvents:
 
     async def close(self) -> None:
         """See `Waker`."""
-        listening, self._listening = self._listening, None
-        if listening is not None:
-            await aside(listening.close)
+        self._closed = True
+        await aside(lambda: self._replace(None))
+
+    def _replace(self, listening: _Listening | None) -> None:
+        with self._replacing:
+            before, self._listening = self._listening, None if self._closed else listening
+        for each in (before, listening if self._closed else None):
+            if each is not None:
+                each.close()
 
     def _note(self, paths: set[str]) -> None:
         self._paths |= paths

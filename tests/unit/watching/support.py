@@ -156,3 +156,12 @@ def own_instances() -> int:
         with suppress(FileNotFoundError):
             count += str(link.readlink()) == "anon_inode:inotify"
     return count
+
+
+async def until_instances(count: int) -> None:
+    """Wait until this process holds so many; the library lets go in a thread of its own."""
+    clock = SystemClock()
+    ends_at = clock.monotonic() + DEADLINE_S
+    while own_instances() != count:
+        assert clock.monotonic() < ends_at, f"{own_instances()} instances in place of {count}"
+        await clock.sleep(0.01)

@@ -12,15 +12,16 @@ import pytest
 from qtrigger.clock import SystemClock
 from qtrigger.watching.changes import NoChanges
 from qtrigger.watching.folder import open_changes
+from qtrigger.watching.wakers import FileEvents
 from tests.unit.watching.support import (
     Deaf,
     Said,
     UsedUp,
     a_project,
     listening,
-    own_instances,
     save_by_rename,
     told,
+    until_instances,
     watching,
     write,
 )
@@ -225,7 +226,7 @@ async def test_looking_in_place_of_listening_on_request(tmp_path: Path, *, varia
     )
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(source.changed(), 0.3)
-    assert own_instances() == 0
+    await until_instances(0)
     write(root / CODE, "x = 2\n")
     assert await told(source) == {CODE}
     await source.close()
@@ -238,9 +239,19 @@ async def test_host_8445_closing_and_arming_again_leak_nothing(tmp_path: Path) -
         for number in range(5):
             write(root / f"package{number}/a.py", "")
             await told(source)
-        assert own_instances() == 1
-    assert own_instances() == 0
+        await until_instances(1)
+    await until_instances(0)
     await source.close()
+
+
+async def test_closing_while_listening_begins_leaks_nothing(tmp_path: Path) -> None:
+    for _ in range(5):
+        events = FileEvents(lambda _path: True, SystemClock())
+        arming = asyncio.ensure_future(events.arm([str(tmp_path)]))
+        await asyncio.sleep(0)
+        arming.cancel()
+        await events.close()
+    await until_instances(0)
 
 
 async def test_a_project_without_watching_tells_nothing_and_listens_to_nothing(
