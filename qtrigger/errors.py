@@ -99,3 +99,14 @@ class WorkerStartError(WorkerError):
 
 class EmulatorError(QtriggerError):
     """No local queue service could be brought up."""
+
+
+def exit_code(error: QtriggerError) -> ExitCode:
+    """Return the exit code for an error that ended a verb."""
+    match error:
+        case ProjectError() | WorkerStartError():
+            return ExitCode.PROJECT
+        case QueueError() | EmulatorError():
+            return ExitCode.SERVICE
+        case _:
+            return ExitCode.BUG

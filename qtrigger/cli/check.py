@@ -10,9 +10,10 @@ from pathlib import Path
 
 import click
 
-from qtrigger.cli import projects, wiring
+from qtrigger.cli import colours, projects, wiring
 from qtrigger.cli.connect import REQUEST_LIMIT_S, Queue, look_at
 from qtrigger.cli.connect import problems as queue_problems
+from qtrigger.cli.outlet import width_of
 from qtrigger.cli.report import Report, as_github, as_json, as_text, ordered
 from qtrigger.clock import Clock, SystemClock
 from qtrigger.errors import ExitCode, ProjectError
@@ -47,6 +48,7 @@ Examples:
 )
 @click.option("--no-import", is_flag=True, help="Do not import the functions' code.")
 @click.option("--strict", is_flag=True, help="Let warnings count like errors.")
+@colours.colour_option
 def check(
     project: str | None,
     environment: str,
@@ -54,6 +56,7 @@ def check(
     connect: bool,
     no_import: bool,
     strict: bool,
+    color: str,
 ) -> int:
     """Read PROJECT (default: the nearest folder upwards with a host.json) and say what is wrong.
 
@@ -81,7 +84,7 @@ def check(
         functions=len(loaded.functions) + len(loaded.failed) + len(loaded.not_run),
         queues=tuple(queues),
     )
-    _write(report, form)
+    _write(report, form, color)
     return _exit_code(problems, found, strict=strict)
 
 
@@ -124,13 +127,14 @@ def _nothing_runs(project: Project) -> list[Problem]:
     return []
 
 
-def _write(report: Report, form: str) -> None:
+def _write(report: Report, form: str, color: str) -> None:
     if form == "json":
         click.echo(as_json(report))
     elif form == "github":
         click.echo(as_github(report, Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())))
     else:
-        click.echo(as_text(report), color=wiring.colour_wanted(sys.stdout))
+        width = width_of(sys.stdout) if sys.stdout.isatty() else None
+        click.echo(as_text(report, width), color=colours.wanted(color, sys.stdout))
 
 
 def _exit_code(problems: list[Problem], of_queues: list[Problem], *, strict: bool) -> ExitCode:

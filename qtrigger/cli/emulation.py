@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from qtrigger.cli import wiring
 from qtrigger.clock import Clock
+from qtrigger.events import EmulatorReady, EventSink
 from qtrigger.project.model import Project
 from qtrigger.queues.account import EMULATOR_PORT, Account
 
@@ -26,11 +27,14 @@ Choice = Literal["auto", "azurite", "builtin", "none"]
 class LocalEmulator:
     """At most one emulator for each port, started on demand; `choice` none starts nothing."""
 
-    def __init__(self, root: Path, choice: Choice, environment: str, clock: Clock) -> None:
+    def __init__(
+        self, root: Path, choice: Choice, environment: str, clock: Clock, sink: EventSink
+    ) -> None:
         self._root = root
         self._choice = choice
         self._development = environment.casefold() == "development"
         self._clock = clock
+        self._sink = sink
         self._running: dict[int, Emulator] = {}
 
     async def ensure(self, project: Project) -> None:
@@ -53,7 +57,11 @@ class LocalEmulator:
                 waiting=partial(waiting, clock=self._clock),
             )
             self._running[port] = emulator
-            wiring.note(emulator.description)
+            self._sink.emit(
+                EmulatorReady(
+                    description=emulator.description, port=emulator.port, started=emulator.started
+                )
+            )
 
     async def stop(self) -> None:
         """Stop what was started here; one that was running before is left alone."""

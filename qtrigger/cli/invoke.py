@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 import click
 
-from qtrigger.cli import projects, wiring
+from qtrigger.cli import colours, projects, wiring
 from qtrigger.cli.several import SeveralValues
 from qtrigger.clock import Clock, SystemClock
 from qtrigger.errors import ExitCode, ProjectError, QtriggerError
@@ -131,7 +131,7 @@ def invoke(
         metadata=_metadata(metadata),
         write=flags["write_outputs"],
     )
-    colour = wiring.colour_wanted(sys.stderr)
+    colour = colours.wanted("auto", sys.stderr)
     logs = InvocationLogs(ConsoleSink(sys.stderr, level=logging.DEBUG, colour=colour))
     function, tried = asyncio.run(_run(options, logs, SystemClock()))
     _write(form, function, tried, logs.lines)

@@ -17,16 +17,10 @@ import click
 from click.shell_completion import CompletionItem
 
 from qtrigger import __version__
+from qtrigger.cli import colours
 from qtrigger.cli.collector import resting_collector
 from qtrigger.cli.flags import dress
-from qtrigger.errors import (
-    EmulatorError,
-    ExitCode,
-    ProjectError,
-    QtriggerError,
-    QueueError,
-    WorkerStartError,
-)
+from qtrigger.errors import ExitCode, QtriggerError, exit_code
 
 VERBS = {
     "start": "Run the project's functions until stopped.",
@@ -174,17 +168,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             click.echo(f"error: {error}", err=True)
         sys.exit(ExitCode.BUG)
     except QtriggerError as error:
-        click.echo(f"{click.style('error:', fg='red', bold=True)} {error}", err=True)
+        text = f"{click.style('error:', fg='red', bold=True)} {error}"
+        click.echo(text, err=True, color=colours.wanted("auto", sys.stderr))
         sys.exit(exit_code(error))
     sys.exit(code if isinstance(code, int) else ExitCode.OK)
-
-
-def exit_code(error: QtriggerError) -> ExitCode:
-    """Return the exit code for an error that ended a verb."""
-    match error:
-        case ProjectError() | WorkerStartError():
-            return ExitCode.PROJECT
-        case QueueError() | EmulatorError():
-            return ExitCode.SERVICE
-        case _:
-            return ExitCode.BUG

@@ -35,17 +35,24 @@ def reload_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return switch(poll(command))
 
 
+def watches(environment: str, *, reload: bool | None, poll: bool) -> bool:
+    """Whether files are watched, by the options and, where they say nothing, the environment."""
+    return (poll or environment.casefold() == "development") if reload is None else reload
+
+
 def changes_of(
     root: Path,
     *,
     environment: str,
-    reload: bool | None,
+    wanted: bool,
     poll: bool,
     clock: Clock,
     sink: EventSink,
 ) -> OpenChanges:
-    """Return what opens the changes of the project in `root`; `root` is as the user named it."""
-    wanted = (poll or environment.casefold() == "development") if reload is None else reload
+    """Return what opens the changes of the project in `root`; `root` is as the user named it.
+
+    Where they are not `wanted`, there are never any.
+    """
 
     def open_them(sign: Callable[[], None]) -> ChangeSource:
         if not wanted:

@@ -16,8 +16,10 @@ import click
 
 from qtrigger.cli.connect import Queue
 from qtrigger.project.model import Problem, Severity
+from qtrigger.telemetry.widths import wrapped
 
 SCHEMA_VERSION: Final = 1
+INDENT: Final = 4
 _COLOURS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
 
 
@@ -46,9 +48,12 @@ class Report:
         return f"{errors}, {warnings} in {_counted(self.functions, 'function')}"
 
 
-def as_text(report: Report) -> str:
-    """One finding a line, as compilers write them; coloured, which a pipe has to take off."""
-    findings = [_coloured(problem) for problem in report.problems]
+def as_text(report: Report, width: int | None = None) -> str:
+    """One finding a line, as compilers write them; coloured, which a pipe has to take off.
+
+    On a terminal of `width` columns, lines go on below, and hints are lines of their own.
+    """
+    findings = [_coloured(problem, width) for problem in report.problems]
     return "\n".join([*findings, *map(_queue_line, report.queues), report.summary])
 
 
@@ -91,11 +96,26 @@ def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _coloured(problem: Problem) -> str:
+def _coloured(problem: Problem, width: int | None) -> str:
     word = f"{problem.severity}:"
     styled = click.style(word, fg=_COLOURS[problem.severity], bold=True)
-    first, *rest = str(problem).replace(word, styled, 1).splitlines()
-    return "\n".join([first, *(f"    {line}" for line in rest)])
+    first, *rest = str(problem).splitlines()
+    lines = [first] if width is None else _fitted(first, problem.hint, width)
+    lines[0] = lines[0].replace(word, styled, 1)
+    return "\n".join([*lines, *(" " * INDENT + line for line in rest)])
+
+
+def _fitted(text: str, hint: str, width: int) -> list[str]:
+    """A finding's first line in lines of a terminal, its hint apart."""
+    before, found, after = text.rpartition("  hint: ") if hint else (text, "", "")
+    if not found:
+        before = text
+    lines = wrapped(before, width, first=0, rest=INDENT)
+    if found:
+        below = wrapped(f"hint: {after}", width, first=INDENT, rest=INDENT)
+        label = click.style("hint:", fg="cyan")
+        lines += [" " * INDENT + below[0].replace("hint:", label, 1), *below[1:]]
+    return lines
 
 
 def _queue_line(queue: Queue) -> str:

@@ -5,26 +5,30 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import sys
 from typing import Any
 
 import click
 
-from qtrigger.cli import loop, wiring
+from qtrigger.background import begin
+from qtrigger.cli import loop, outlet, wiring
 from qtrigger.cli.answering import Answering
 from qtrigger.cli.emulation import LocalEmulator
+from qtrigger.cli.ending import Reason, run_to_the_end
 from qtrigger.cli.keeping import KeptJournal
-from qtrigger.cli.reload_options import OpenChanges, changes_of, reload_options
+from qtrigger.cli.reload_options import OpenChanges, changes_of, reload_options, watches
 from qtrigger.cli.reloading import Reloading
 from qtrigger.cli.several import SeveralValues
 from qtrigger.cli.starting import HostStarter, StartOptions
 from qtrigger.cli.terminal import ControllingTerminal
 from qtrigger.clock import SystemClock
 from qtrigger.errors import ExitCode
-from qtrigger.events import EventSink, HostLog
+from qtrigger.events import EventSink, Heartbeat, HostLog
 from qtrigger.host import Host
 from qtrigger.standing import Processes
 from qtrigger.state import state_folder
 from qtrigger.supervisor import Supervisor
+from qtrigger.telemetry.heartbeat import beat
 from qtrigger.telemetry.sinks import FanOut, LibraryLogs, Tally
 
 
@@ -85,20 +89,10 @@ Examples:
 )
 @reload_options
 @wiring.state_option
-@click.option(
-    "--log-format",
-    type=click.Choice(["auto", "console", "plain", "json"]),
-    default="auto",
-    show_default=True,
-    help="Auto: console on a terminal, json in Production, else plain.",
-)
-@click.option(
-    "--log-level", type=click.Choice(list(wiring.LEVELS)), default="info", show_default=True
-)
+@outlet.log_options
 def start(
     project: str | None,
-    log_format: str,
-    log_level: str,
+    logs: outlet.LogOptions,
     reload: bool | None,
     reload_poll: bool,
     **flags: Any,
@@ -108,19 +102,35 @@ def start(
     The first Ctrl-C or SIGTERM lets running functions finish, a second one hands their messages
     back and leaves at once. SIGHUP loads the project anew; closing the terminal stops.
     """
-    options = StartOptions(root=wiring.find_root(project), **flags)
-    tally = Tally()
-    with wiring.open_sink(wiring.choose_format(log_format, options.environment), log_level) as sink:
-        fan = FanOut(tally, sink)
+    log_format = outlet.chosen_format(
+        logs.log_format, flags["environment"], out=sys.stdout, err=sys.stderr
+    )
+    tally, reason, clock = Tally(), Reason(), SystemClock()
+
+    def run() -> ExitCode:
+        root, environment = wiring.find_root(project), flags["environment"]
+        watched = watches(environment, reload=reload, poll=reload_poll)
+        options = StartOptions(root=root, watches=watched, **flags)
         changes = changes_of(
             wiring.named_root(project),
-            environment=options.environment,
-            reload=reload,
+            environment=environment,
+            wanted=watched,
             poll=reload_poll,
-            clock=SystemClock(),
-            sink=fan,
+            clock=clock,
+            sink=sink,
         )
-        return loop.run(run_host(options, fan, tally, changes))
+        return loop.run(run_host(options, sink, tally, changes))
+
+    with outlet.open_sink(logs, log_format) as lines:
+        sink = FanOut(tally, reason, lines)
+        return run_to_the_end(
+            run,
+            sink=sink,
+            tally=tally,
+            reason=reason,
+            clock=clock,
+            tells_errors=log_format == "json",
+        )
 
 
 async def run_host(
@@ -139,7 +149,7 @@ async def run_host(
 
     logging.getLogger().addHandler(LibraryLogs(sink))
     asyncio.get_running_loop().set_exception_handler(_defects_to(sink))
-    emulator = LocalEmulator(options.root, options.emulator, options.environment, clock)
+    emulator = LocalEmulator(options.root, options.emulator, options.environment, clock, sink)
     starter = HostStarter(options, emulator, clock, sink, live)
     reloading = Reloading(starter, starter.told, clock=clock, sink=sink)
     supervisor = Supervisor(
@@ -154,10 +164,15 @@ async def run_host(
         renew=reloading.renew,
         requirements=reloading.requirements_changed,
     )
+    beating = None
+    if sink.wants(Heartbeat):
+        beating = begin(beat(clock, sink, tally.counts), name="heartbeat")
     try:
         await answering.open(supervisor, options.root, state)
         return await supervisor.run()
     finally:
+        if beating is not None:
+            beating.cancel()
         await answering.close()
         await reloading.close()
         await emulator.stop()

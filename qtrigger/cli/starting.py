@@ -16,7 +16,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from qtrigger import tellers
-from qtrigger.cli import projects, wiring
+from qtrigger.cli import opening, projects, wiring
 from qtrigger.cli.collector import resting_collector
 from qtrigger.cli.emulation import Choice, LocalEmulator
 from qtrigger.cli.reloading import Staff
@@ -49,6 +49,7 @@ class StartOptions:
     exit_when_idle: float | None
     emulator: Choice
     state: str | None
+    watches: bool = False
 
 
 class HostStarter:
@@ -115,6 +116,7 @@ class HostStarter:
         )
 
     async def _start(self, loaded: projects.LoadedProject, news: News, began_at: float) -> Host:
+        self._announce(loaded.project)
         news.tell(loaded.project.problems)
         wiring.check_runnable(loaded.project)
         staff = await self.staff(loaded, news)
@@ -132,10 +134,23 @@ class HostStarter:
         host.tell_hidden()
         return host
 
+    def _announce(self, project: Project) -> None:
+        from qtrigger.workers.interpreter import choose_interpreter
+
+        interpreter = choose_interpreter(project.root, project.settings)
+        self._sink.emit(
+            opening.starting(
+                project, interpreter, workers=self._count(project), watches=self._options.watches
+            )
+        )
+
+    def _count(self, project: Project) -> int:
+        return self._options.workers or _worker_count(project.settings)
+
     async def staff(self, loaded: projects.LoadedProject, sink: EventSink) -> Staff:
         """See `Starter`."""
         await self._emulator.ensure(loaded.project)
-        count = self._options.workers or _worker_count(loaded.project.settings)
+        count = self._count(loaded.project)
         pool, interpreter = loaded.open_workers(count, self._clock, sink)
         self.interpreter = str(interpreter.path)
         self._warm = _uses_library(loaded.project)

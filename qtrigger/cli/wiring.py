@@ -1,17 +1,14 @@
-"""Puts real parts together for the verbs: queue services, sinks, what a person is told.
+"""Puts real parts together for the verbs: queue services, what a person is told.
 
 Owns no behaviour of its own. Heavy modules are imported by the functions that need them.
 """
 
 from __future__ import annotations
 
-import logging
 import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 import click
 
@@ -25,12 +22,6 @@ if TYPE_CHECKING:
     from qtrigger.queues.client import QueueService
 
 HOST_FILE = "host.json"
-LEVELS = {
-    "debug": logging.DEBUG,
-    "info": logging.INFO,
-    "warning": logging.WARNING,
-    "error": logging.ERROR,
-}
 
 # The same for every verb that reads a project.
 environment_option = click.option(
@@ -134,35 +125,6 @@ def check_runnable(project: Project) -> None:
     )
 
 
-def choose_format(log_format: str, environment: str) -> str:
-    """Return the log format that `auto` means here."""
-    if log_format == "auto":
-        readable = "console" if sys.stderr.isatty() and sys.stdout.isatty() else "plain"
-        log_format = "json" if environment.casefold() != "development" else readable
-    return log_format
-
-
-@contextmanager
-def open_sink(log_format: str, level: str) -> Iterator[EventSink]:
-    """Open the sink that writes log lines: to stderr on a terminal, else to stdout."""
-    from qtrigger.telemetry.writer import BackgroundWriter
-
-    terminal = log_format == "console"
-    writer = BackgroundWriter(sys.stderr if terminal else sys.stdout)
-    try:
-        if log_format == "json":
-            from qtrigger.telemetry.json_lines import JsonSink
-
-            yield JsonSink(writer, level=LEVELS[level])
-        else:
-            from qtrigger.telemetry.console import ConsoleSink
-
-            colour = terminal and not _colour_unwanted()
-            yield ConsoleSink(writer, level=LEVELS[level], colour=colour)
-    finally:
-        writer.close()
-
-
 def tell_findings(problems: Sequence[Problem], sink: EventSink) -> None:
     """Emit the project's findings."""
     from qtrigger.events import Finding
@@ -178,15 +140,6 @@ def tell_findings(problems: Sequence[Problem], sink: EventSink) -> None:
                 traceback=problem.traceback,
             )
         )
-
-
-def colour_wanted(stream: TextIO) -> bool:
-    """Whether what is written to the stream should be coloured."""
-    return stream.isatty() and not _colour_unwanted()
-
-
-def _colour_unwanted() -> bool:
-    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
 
 
 def note(text: str) -> None:

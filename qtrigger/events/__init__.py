@@ -10,18 +10,23 @@ from __future__ import annotations
 from typing import Protocol
 
 from qtrigger.events.host import (
+    EmulatorReady,
     Finding,
     FunctionLoadFailed,
     FunctionPaused,
     FunctionResumed,
     FunctionState,
+    Heartbeat,
     HostLog,
     HostReady,
+    HostStarting,
     HostStopped,
     HostStopping,
+    ProcessEnding,
     Reloaded,
     ReloadRejected,
     RequirementsChanged,
+    StartFailed,
     WorkerEnded,
     WorkerStarted,
 )
@@ -54,6 +59,7 @@ __all__ = [
     "BreakerClosed",
     "BreakerOpened",
     "CheckpointNotKept",
+    "EmulatorReady",
     "Event",
     "EventSink",
     "Finding",
@@ -61,8 +67,10 @@ __all__ = [
     "FunctionPaused",
     "FunctionResumed",
     "FunctionState",
+    "Heartbeat",
     "HostLog",
     "HostReady",
+    "HostStarting",
     "HostStopped",
     "HostStopping",
     "InvocationFinished",
@@ -75,6 +83,7 @@ __all__ = [
     "NoticeFailed",
     "NoticesDropped",
     "PollFinished",
+    "ProcessEnding",
     "QueueStateChanged",
     "ReloadRejected",
     "Reloaded",
@@ -82,6 +91,7 @@ __all__ = [
     "RequirementsChanged",
     "RetryPending",
     "SettlementFailed",
+    "StartFailed",
     "StillRunning",
     "ThrottlingBegan",
     "ThrottlingEnded",
@@ -92,9 +102,14 @@ __all__ = [
 
 Event = (
     Finding
+    | HostStarting
+    | EmulatorReady
     | HostReady
     | HostStopping
     | HostStopped
+    | StartFailed
+    | ProcessEnding
+    | Heartbeat
     | ReloadRejected
     | Reloaded
     | RequirementsChanged

@@ -38,6 +38,35 @@ class FunctionState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HostStarting:
+    """The first host of a process has read its project, named `project`, and comes up.
+
+    `python` is the version of the workers' interpreter and why it was chosen, `loop` the event
+    loop. `dashboard` is an address, `reload` what a reload comes by; "" for none. `folder`
+    is the project's, "" where the process was started in it.
+    """
+
+    version: str
+    project: str
+    environment: str
+    python: str
+    workers: int
+    loop: str
+    dashboard: str = ""
+    reload: str = ""
+    folder: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmulatorReady:
+    """A local queue service answers; `started` when it is ours and ends with this process."""
+
+    description: str
+    port: int
+    started: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HostReady:
     """Workers are ready and the listeners run."""
 
@@ -67,6 +96,32 @@ class HostStopped:
     reason: str
     counts: Mapping[str, int]
     unsettled: int
+    after_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartFailed:
+    """No host came up, and the process ends with `exit_code`."""
+
+    message: str
+    exit_code: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessEnding:
+    """The last event of a process, however it ends; see `HostStopped` for its counts."""
+
+    reason: str
+    exit_code: int
+    counts: Mapping[str, int]
+    after_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heartbeat:
+    """Once a minute, for those who asked for it; `counts` since the start, `after_s` ago."""
+
+    counts: Mapping[str, int]
     after_s: float
 
 

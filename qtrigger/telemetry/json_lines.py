@@ -1,57 +1,74 @@
-"""Log lines for machines: one JSON object a line, through structlog.
+"""Log lines for machines: one JSON object a line, by structlog's renderer.
 
-Owns the shape of a line: `schema_version`, `timestamp`, `level`, `event`, `message`, then the
+Owns the shape of a line: `schema_version`, `kind`, `timestamp`, `level`, `message`, then the
 event's own fields.
 """
 
 from __future__ import annotations
 
-from typing import Any, cast
+import json
+import logging
+from typing import Any, Final
 
 import structlog
 
-from qtrigger.events import Event
+from qtrigger.events import Event, ProcessEnding
+from qtrigger.telemetry.fitting import fit
 from qtrigger.telemetry.line import TextStream, level_name
 from qtrigger.telemetry.shown import is_wanted, shown_line
 
-SCHEMA_VERSION = 1
-# journald cuts a line at 48 KiB; what is trimmed is marked.
-MOST_DETAILS = 30_000
+SCHEMA_VERSION: Final = 1
+# journald cuts a line at 48 KiB.
+MOST_CHARACTERS: Final = 40_000
 
 
 class JsonSink:
-    """Writes events as JSON lines to a stream; `level` is the least level shown."""
+    """Writes events as JSON lines to a stream; `level` is the least level shown.
+
+    The last line, of `ProcessEnding`, is always shown: it tells a reader that no more comes.
+    """
 
     def __init__(self, stream: TextStream, *, level: int) -> None:
+        self._stream = stream
         self._level = level
-        self._log = structlog.wrap_logger(
-            structlog.WriteLogger(cast("Any", stream)),
-            processors=[
-                structlog.processors.TimeStamper(fmt="iso", utc=True),
-                structlog.processors.JSONRenderer(),
-            ],
-        )
+        # One encoder for all lines: `json.dumps` makes one for each.
+        encode = json.JSONEncoder(default=repr).encode
+        self._render = structlog.processors.JSONRenderer(lambda content, **_: encode(content))
+        self._stamp = structlog.processors.TimeStamper(fmt="iso", utc=True)
 
     def emit(self, event: Event) -> None:
         """Write one event, unless its level is below the wanted one."""
-        line = shown_line(event, self._level)
+        last = isinstance(event, ProcessEnding)
+        line = shown_line(event, logging.DEBUG if last else self._level)
         if line is None:
             return
-        known = {
-            "function": line.function,
-            "message_id": line.message_id,
-            "details": line.details[:MOST_DETAILS],
-            "truncated": len(line.details) > MOST_DETAILS,
+        content: dict[str, Any] = {
+            "schema_version": SCHEMA_VERSION,
+            "kind": line.event,
+            "timestamp": "",
+            "level": level_name(line.level).lower(),
+            # What is said of a message needs its tag: of a success there is only its duration.
+            "message": f"{line.tag} {line.text}" if line.message_id and line.tag else line.text,
         }
-        self._log.info(
-            line.event,
-            schema_version=SCHEMA_VERSION,
-            level=level_name(line.level).lower(),
-            message=line.text,
-            **{name: value for name, value in known.items() if value},
-            **line.fields,
-        )
+        if line.function:
+            content["function"] = line.function
+        if line.message_id:
+            content["message_id"] = line.message_id
+        if line.hint:
+            content["hint"] = line.hint
+        content.update(line.fields)
+        if line.details and "stack" not in content:
+            content["details"] = line.details
+        self._stamp(None, "info", content)
+        text = self._encoded(content)
+        if len(text) > MOST_CHARACTERS:
+            text = self._encoded(fit(content, MOST_CHARACTERS, self._encoded))
+        self._stream.write(f"{text}\n")
+        self._stream.flush()
 
     def wants(self, kind: type[Event]) -> bool:
         """See `EventSink`."""
         return is_wanted(kind, self._level)
+
+    def _encoded(self, content: dict[str, Any]) -> str:
+        return str(self._render(None, "info", content))

@@ -9,9 +9,12 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import singledispatch
-from typing import Protocol
+from typing import Final, Protocol
 
 from qtrigger.events import Event
+
+# So much of a message's id is shown to people, and taken by the verbs.
+SHORT_ID: Final = 8
 
 
 class TextStream(Protocol):
@@ -26,7 +29,10 @@ class TextStream(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One log line. `tag` is its short mark on a terminal, `details` are lines under it."""
+    """One log line. `tag` is its short mark on a terminal, `details` are lines under it.
+
+    `hint` says what to do; on a terminal it has a line of its own.
+    """
 
     event: str
     level: int
@@ -36,6 +42,7 @@ class Line:
     message_id: str = ""
     fields: Mapping[str, object] = field(default_factory=dict)
     details: str = ""
+    hint: str = ""
 
 
 @singledispatch

@@ -23,11 +23,26 @@ from qtrigger.events import (
     WorkerEnded,
     WorkerStarted,
 )
-from qtrigger.telemetry import message_lines, notice_lines, pause_lines, reload_lines
+from qtrigger.telemetry import (
+    lifetime_lines,
+    message_lines,
+    notice_lines,
+    pause_lines,
+    reload_lines,
+)
+from qtrigger.telemetry.lifetime_lines import INTERRUPT, counts_text, reason_text
 from qtrigger.telemetry.line import Line, line_of, sentence
 from qtrigger.telemetry.outcomes import duration_text, ended_text
 
-__all__ = ["Line", "line_of", "message_lines", "notice_lines", "pause_lines", "reload_lines"]
+__all__ = [
+    "Line",
+    "lifetime_lines",
+    "line_of",
+    "message_lines",
+    "notice_lines",
+    "pause_lines",
+    "reload_lines",
+]
 
 DEBUG, INFO, WARNING, ERROR = logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR
 
@@ -35,13 +50,13 @@ DEBUG, INFO, WARNING, ERROR = logging.DEBUG, logging.INFO, logging.WARNING, logg
 @line_of.register
 def _(event: Finding) -> Line:
     place = f"{event.place}: " if event.place else ""
-    hint = f"  hint: {event.hint}" if event.hint else ""
     return Line(
         event=f"project.{event.severity}",
         level=ERROR if event.severity == "error" else WARNING,
         tag=event.severity,
         function=event.function,
-        text=f"{place}{event.message}{hint}",
+        text=f"{place}{event.message}",
+        hint=event.hint,
         fields={"place": event.place},
         details=event.traceback,
     )
@@ -77,11 +92,14 @@ def _(event: HostReady) -> Line:
 def _(event: HostStopping) -> Line:
     if event.reason == "reload":
         text = f"{event.running} running on the code before, up to {event.up_to_s:g} s"
-    else:
+    elif event.running:
+        again = "again" if event.reason == INTERRUPT else "a second signal"
         text = (
-            f"{event.reason}: {event.running} running, up to {event.up_to_s:g} s "
-            "(a second signal leaves at once)"
+            f"{reason_text(event.reason)}: {event.running} running, up to {event.up_to_s:g} s "
+            f"({again}{' leaves' if again != 'again' else ': leave'} at once)"
         )
+    else:
+        text = f"{reason_text(event.reason)}: nothing is running"
     return Line(
         event="host.stopping",
         # A reload has its own line, which says the same.
@@ -94,15 +112,13 @@ def _(event: HostStopping) -> Line:
 
 @line_of.register
 def _(event: HostStopped) -> Line:
-    counts = ", ".join(
-        f"{count:,} {name.replace('_', ' ')}" for name, count in event.counts.items()
-    )
-    left = f", {event.unsettled} left to their leases" if event.unsettled else ""
+    left = f" · {event.unsettled} left to their leases" if event.unsettled else ""
     return Line(
         event="host.stopped",
         level=WARNING if event.unsettled else INFO,
         tag="stopped",
-        text=f"{event.reason}, after {duration_text(event.after_s)}: {counts}{left}",
+        text=f"{reason_text(event.reason)}: {counts_text(event.counts)}{left} · "
+        f"ran for {duration_text(event.after_s)}",
         fields={"reason": event.reason, "unsettled": event.unsettled, **event.counts},
     )
 
@@ -122,14 +138,19 @@ def _(event: PollFinished) -> Line:
 @line_of.register
 def _(event: QueueStateChanged) -> Line:
     level = {"ok": INFO, "missing": INFO, "unavailable": WARNING}.get(event.state, ERROR)
-    again = f" Next try in {event.next_try_s:.1f} s." if event.next_try_s else ""
     text = event.message or f"queue {event.queue!r} is there and answers"
+    if event.state == "missing":  # nothing has to be done, and there may be many of them
+        text, hint = f"{sentence(text)} {event.hint}".rstrip(), ""
+    else:
+        again = f"; next try in {duration_text(event.next_try_s)}" if event.next_try_s else ""
+        text, hint = f"{text.rstrip('.')}{again}", event.hint
     return Line(
         event=f"queue.{event.state}",
         level=level,
         tag="queue",
         function=event.function,
-        text=f"{sentence(text)} {event.hint}".rstrip() + again,
+        text=text,
+        hint=hint,
         fields={"queue": event.queue},
     )
 
@@ -172,7 +193,8 @@ def _(event: MessagesHidden) -> Line:
         tag="queue",
         function=event.function,
         text=f"about {event.count:,} {them} hidden in {event.queue}: taken by another consumer, "
-        "left by a host that was killed, or delayed. What a killed host left comes back when its "
+        "left by a host that was killed, or delayed",
+        hint="what a killed host left comes back when its "
         f"lease ends: in {duration_text(event.lease_s)} at most (qtrigger.lease)",
         fields={"queue": event.queue, "count": event.count},
     )
@@ -205,13 +227,13 @@ def _(event: WorkerEnded) -> Line:
 @line_of.register
 def _(event: FunctionLoadFailed) -> Line:
     place = f"{event.place}: " if event.place else ""
-    hint = f"  hint: {event.hint}" if event.hint else ""
     return Line(
         event="function.failed",
         level=ERROR,
         tag="ERROR",
         function=event.function,
-        text=f"{place}{event.message}{hint}",
+        text=f"{place}{event.message}",
+        hint=event.hint,
         details=event.traceback,
     )
 

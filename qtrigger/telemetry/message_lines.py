@@ -23,7 +23,7 @@ from qtrigger.events import (
     StillRunning,
     UserLog,
 )
-from qtrigger.telemetry.line import Line, line_of, sentence
+from qtrigger.telemetry.line import SHORT_ID, Line, line_of, sentence
 from qtrigger.telemetry.outcomes import (
     Described,
     describe_outcome,
@@ -67,11 +67,10 @@ def _(event: StillRunning) -> Line:
         function=event.function,
         message_id=event.message_id,
         text=f"still running, {duration_text(event.for_s)}{usual}"
-        + (
-            ", at:"
-            if event.stack
-            else f"  hint: kill -USR1 {os.getpid()} writes where every thread of the workers stands"
-        ),
+        + (", at:" if event.stack else ""),
+        hint=""
+        if event.stack
+        else f"kill -USR1 {os.getpid()} writes where every thread of the workers stands",
         fields={
             "queue": event.queue,
             "invocation_id": event.invocation_id,
@@ -141,6 +140,7 @@ def _(event: MessagePoisoned) -> Line:
         function=event.function,
         message_id=event.message_id,
         text=f"{tries}  {where} ({event.reason}){why}",
+        hint=f"qtrigger poison show {event.message_id[:SHORT_ID]}" if event.poison_queue else "",
         fields={
             "queue": event.queue,
             "poison_queue": event.poison_queue,
@@ -180,7 +180,6 @@ def _(event: LeaseRenewed) -> Line:
 
 @line_of.register
 def _(event: RenewalFailed) -> Line:
-    hint = " The message will be run again when its lease ends." if event.refused else ""
     return Line(
         event="lease.not_renewed",
         # That a right is missing was told as the listener's, once.
@@ -188,7 +187,8 @@ def _(event: RenewalFailed) -> Line:
         tag="LEASE",
         function=event.function,
         message_id=event.message_id,
-        text=f"not renewed, tried again soon: {sentence(event.message)}{hint}",
+        text=f"not renewed, tried again soon: {event.message}",
+        hint="the message will be run again when its lease ends" if event.refused else "",
         fields={"queue": event.queue, "refused": event.refused},
     )
 
@@ -201,7 +201,7 @@ def _(event: CheckpointNotKept) -> Line:
         tag="LEASE",
         function=event.function,
         message_id=event.message_id,
-        text=f"what the run left by context.checkpoint was not kept as far as is known: "
+        text="what the run left by context.checkpoint was not kept as far as is known: "
         f"{sentence(event.message)} The next try, if there is one here, gets the text before it.",
         fields={"queue": event.queue},
     )
@@ -229,7 +229,8 @@ def _(event: SettlementFailed) -> Line:
         tag="SETTLE",
         function=event.function,
         message_id=event.message_id,
-        text=f"could not be {event.disposition}: {sentence(event.message)} {event.hint}",
+        text=f"could not be {event.disposition}: {event.message}",
+        hint=event.hint,
         fields={"queue": event.queue, "disposition": event.disposition},
     )
 

@@ -18,14 +18,14 @@ _WHY = {
 
 @line_of.register
 def _(event: NoticeFailed) -> Line:
-    hint = f"  hint: {event.hint}" if event.hint else ""
     return Line(
         event="notice.failed",
         level=logging.WARNING,
         tag="NOTICE",
         function=event.function,
         message_id=event.message_id,
-        text=f"{event.told} was not told of the poisoned message: {event.message}{hint}",
+        text=f"{event.told} was not told of the poisoned message: {event.message}",
+        hint=event.hint,
         fields={"queue": event.queue, "told": event.told},
     )
 

@@ -47,13 +47,13 @@ class Described:
 def describe_outcome(event: InvocationFinished) -> Described:
     """Return the words for a finished invocation."""
     took = duration_text(event.duration_s)
-    tries = f"try {event.dequeue_count}{_after_retries(event)}"
     outcome = event.outcome
+    if isinstance(outcome, Succeeded):  # by far the commonest, and mostly at the first try
+        first = event.dequeue_count == 1 and not event.retries
+        text = took if first else f"{_try(event)}  {took}"
+        return Described(outcome="succeeded", tag="ok", level=logging.INFO, text=text)
+    tries = _try(event)
     match outcome:
-        case Succeeded():
-            return Described(
-                outcome="succeeded", tag="ok", level=logging.INFO, text=f"{tries}  {took}"
-            )
         case WorkerLost(alone=False):
             return Described(
                 outcome="worker_lost",
@@ -152,7 +152,7 @@ def ended_text(how: str) -> str:
 
 def _failed(event: InvocationFinished) -> str:
     """Say which try failed, and what comes next when that is another try."""
-    tries = f"try {event.dequeue_count}/{event.max_dequeue_count}{_after_retries(event)}"
+    tries = _try(event)
     if not event.settled:
         return f"{tries}, again when its lease ends"
     if event.disposition == "retried":
@@ -165,6 +165,10 @@ def _failed(event: InvocationFinished) -> str:
     if event.disposition == "released":  # by an open circuit breaker alone
         return f"{tries}, not counted, again in {duration_text(event.retry_after_s)}"
     return tries
+
+
+def _try(event: InvocationFinished) -> str:
+    return f"try {event.dequeue_count}/{event.max_dequeue_count}{_after_retries(event)}"
 
 
 def _after_retries(event: InvocationFinished) -> str:

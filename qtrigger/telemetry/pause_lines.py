@@ -34,8 +34,8 @@ def _(event: FunctionPaused) -> Line:
         level=logging.WARNING,
         tag="paused",
         function=event.function,
-        text=f"paused{by}{until}{why}: no more messages are asked for, and what runs goes on  "
-        f"hint: qtrigger resume {event.function}",
+        text=f"paused{by}{until}{why}: no more messages are asked for, and what runs goes on",
+        hint=f"qtrigger resume {event.function}",
         fields={
             "by": event.by,
             "reason": event.reason,
@@ -75,8 +75,8 @@ def _(event: BreakerOpened) -> Line:
         level=logging.ERROR if not event.probe else logging.WARNING,
         tag="BREAKER",
         function=event.function,
-        text=f"{text}; one is tried in {pause}  hint: mend what it needs; to go on at once: "
-        f"qtrigger resume {event.function}",
+        text=f"{text}; one is tried in {pause}",
+        hint=f"mend what it needs; to go on at once: qtrigger resume {event.function}",
         fields={
             "queue": event.queue,
             "failures": event.failures,

@@ -10,6 +10,7 @@ import logging
 
 from qtrigger.events import (
     Event,
+    Heartbeat,
     InvocationFinished,
     InvocationStarted,
     LeaseRenewed,
@@ -19,8 +20,8 @@ from qtrigger.events import (
 from qtrigger.invocation import Succeeded
 from qtrigger.telemetry.lines import Line, line_of
 
-# The kinds of every message and poll whose lines are of level debug.
-DETAILS = frozenset({InvocationStarted, LeaseRenewed, PollFinished})
+# The kinds whose lines are of level debug, as every message and poll has them.
+DETAILS = frozenset({Heartbeat, InvocationStarted, LeaseRenewed, PollFinished})
 
 
 def is_wanted(kind: type[Event], least: int) -> bool:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from qtrigger.telemetry.console import SHORT_ID
+from qtrigger.telemetry.line import SHORT_ID
 from tests.chaos.project import ALWAYS_FAILS, GOING_S, Run
 
 # From a function's end to its message's deletion, on a busy machine and with no fault in the way.

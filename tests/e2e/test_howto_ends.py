@@ -56,7 +56,7 @@ async def test_what_is_written_shows_up_and_expires_as_the_page_says(
     await service.put(folder.queue("members"), ["ada"])
 
     with running(folder) as host:
-        host.wait_for("try 1")
+        host.wait_for(" ok  ")
         seen_at = time.monotonic()
         at_once = await service.lifetimes(mails)
         host.signal(signal.SIGTERM)

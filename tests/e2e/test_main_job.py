@@ -54,7 +54,7 @@ async def test_a_thousand_messages_are_each_processed_and_deleted(
     assert Counter(folder.notes()) == Counter(texts + others)
     assert await service.texts(folder.queue("plain")) == []
     assert await service.texts(folder.queue("waiting")) == []
-    assert "1,000 succeeded" in host.output
+    assert "1,000 ok" in host.output
 
 
 async def test_a_function_that_always_raises_is_called_five_times_and_poisons_the_bytes(

@@ -39,7 +39,7 @@ async def test_one_damaged_text_among_fifty_costs_only_itself(
     (line,) = [line for line in host.lines if "POISON" in line]
     assert "damaged or cut" in line
     assert damaged not in host.output
-    assert "50 succeeded, 0 failed tries, 1 poisoned, 1 undecodable" in host.output
+    assert "50 ok · 0 failed · 1 poisoned · 1 undecodable" in host.output
 
 
 async def test_a_body_that_is_not_utf8_fails_only_functions_that_want_text(

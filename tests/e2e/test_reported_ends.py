@@ -174,7 +174,7 @@ async def test_what_kills_its_worker_is_found_and_its_neighbours_lose_no_try(
     killed = "killed by signal 9 (often: out of memory), peak memory"
     assert len([line for line in host.lines if " back      works " in line and killed in line]) == 5
     assert "this try is not counted, and the next one runs alone" in host.output
-    assert "5 succeeded, 2 failed tries, 1 poisoned" in host.output
+    assert "5 ok · 2 failed · 1 poisoned" in host.output
 
 
 async def test_a_stop_under_load_is_over_in_time_and_everything_unfinished_is_there_again(

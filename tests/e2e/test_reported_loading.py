@@ -47,7 +47,7 @@ async def test_the_projects_packages_and_ours_may_be_of_any_versions(
 
     assert folder.notes() == [f"{environment} 0.1.old 0.2.old 0.3.old"]
     assert await service.count(folder.queue("versions")) == 0
-    assert any('"event": "invocation.finished"' in line for line in host.lines), host.output
+    assert any('"kind": "invocation.finished"' in line for line in host.lines), host.output
     assert ".venv in the project" in host.output
 
 

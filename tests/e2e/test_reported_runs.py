@@ -93,7 +93,7 @@ async def test_however_a_run_ends_without_returning_it_is_a_failed_try_that_says
         assert any(how in line for line in said), (name, host.output)
         tries = 1 if name == "leaves" else 3
         assert notes[name] - tries in (0, 1), (notes, host.output)
-    assert "0 succeeded" in host.output
+    assert " 0 ok ·" in host.output
 
 
 async def test_a_run_longer_than_its_lease_is_one_run_among_two_hosts(
@@ -217,5 +217,5 @@ async def test_a_function_that_updates_its_own_message_has_its_way_and_one_warni
     assert len(warned) == 1
     assert "the function itself updated or deleted it" in warned[0]
     assert "SETTLE" not in host.output
-    assert ("1 failed tries" if body == "fails" else "0 failed tries") in host.output
+    assert (" 1 failed ·" if body == "fails" else " 0 failed ·") in host.output
     assert await service.count(folder.queue("own")) == 0

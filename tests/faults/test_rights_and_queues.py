@@ -86,8 +86,9 @@ async def test_a_sas_that_allows_a_part_degrades_the_listener_once_and_loses_not
         assert (told(house), house.state) == (["degraded"], "degraded")
         line = line_of(house.probe.of(QueueStateChanged)[0])
         assert line.event == "queue.degraded"
-        assert all(word in line.text for word in [*words, "or the role 'Storage Queue Data"])
-        assert "sig=" not in line.text
+        said = f"{line.text} {line.hint}"
+        assert all(word in said for word in [*words, "or the role 'Storage Queue Data"])
+        assert "sig=" not in said
         assert sum(house.runs.values()) == 2
         # Polls every 0.2 s, and nothing else.
         assert sum(proxy.requests.values()) - asked <= 10

@@ -98,7 +98,7 @@ def test_fields_that_are_named_like_a_lines_own_change_nothing_of_it() -> None:
 
     told = json.loads(as_json(event))
 
-    assert (told["event"], told["level"], told["message"]) == ("user.log", "info", "x")
+    assert (told["kind"], told["level"], told["message"]) == ("user.log", "info", "x")
     assert told["extra"]["event"] == "party"
 
 

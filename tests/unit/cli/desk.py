@@ -10,8 +10,8 @@ from typing import Any
 import click
 from click.testing import CliRunner, Result
 
-from qtrigger.cli.main import cli, exit_code
-from qtrigger.errors import QtriggerError
+from qtrigger.cli.main import cli
+from qtrigger.errors import QtriggerError, exit_code
 from tests.unit.cli.account import Account
 from tests.unit.project.folder import TRIGGER, ProjectFolder
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from qtrigger.cli import wiring
-from qtrigger.cli.reload_options import changes_of, reload_options
+from qtrigger.cli.reload_options import changes_of, reload_options, watches
 from qtrigger.clock import SystemClock
 from qtrigger.errors import ProjectError
 from qtrigger.watching.changes import NoChanges
@@ -17,7 +17,7 @@ from tests.unit.watching.support import Said, a_project
 
 
 @pytest.mark.parametrize(
-    ("environment", "reload", "poll", "watches"),
+    ("environment", "reload", "poll", "expected"),
     [
         ("Development", None, False, True),
         ("development", False, False, False),
@@ -29,18 +29,19 @@ from tests.unit.watching.support import Said, a_project
     ],
 )
 async def test_files_are_watched_in_development_and_elsewhere_when_asked(
-    tmp_path: Path, environment: str, *, reload: bool | None, poll: bool, watches: bool
+    tmp_path: Path, environment: str, *, reload: bool | None, poll: bool, expected: bool
 ) -> None:
+    wanted = watches(environment, reload=reload, poll=poll)
     opens = changes_of(
         a_project(tmp_path),
         environment=environment,
-        reload=reload,
+        wanted=wanted,
         poll=poll,
         clock=SystemClock(),
         sink=Said(),
     )
     source = opens(lambda: None)
-    assert isinstance(source, NoChanges) != watches
+    assert isinstance(source, NoChanges) != expected
     await source.close()
 
 

@@ -42,6 +42,17 @@ def test_a_finding_is_one_line_as_compilers_write_it() -> None:
     )
 
 
+def test_on_a_terminal_a_finding_goes_on_below_and_its_hint_has_a_line_of_its_own() -> None:
+    said = lines(as_text(report(ERROR, WARNING), width=60))
+
+    assert said[:4] == [
+        "functions/resize/function.json:7:18: error:",
+        '    bindings[0].queueName "a_b" may not hold an underscore',
+        "    hint: a queue name has letters",
+        "warning: 100 % wrong:",
+    ]
+
+
 def test_the_last_line_counts_errors_warnings_and_functions() -> None:
     assert lines(as_text(report(ERROR, ERROR, WARNING)))[-1] == (
         "2 errors, 1 warning in 5 functions"
