@@ -67,13 +67,13 @@ def _(event: RequirementsChanged) -> Line:
         level=WARNING,
         tag="reload",
         text=f"{event.file} changed: install it with {event.interpreter} -m pip install -r "
-        f"{event.file}, then save a file or send SIGHUP",
+        f"{event.file}, then: qtrigger reload",
     )
 
 
 def _cause(files: Sequence[str]) -> str:
     if not files:
-        return "asked by SIGHUP"
+        return "asked for"
     return f"{files[0]} saved" if len(files) == 1 else f"{len(files)} files saved"
 
 

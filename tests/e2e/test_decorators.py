@@ -116,13 +116,13 @@ async def test_a_reload_takes_what_the_script_declares_then_and_nothing_of_a_bro
         host.wait_for("  ok  ")
         script(folder, first + "raise ValueError('broken')\n")
         host.signal(signal.SIGHUP)
-        host.wait_for("asked by SIGHUP: first cannot run and is not polled until it is mended")
+        host.wait_for("asked for: first cannot run and is not polled until it is mended")
         assert "function_app.py:8: ValueError: broken" in host.output
         await service.put(folder.queue("first"), ["2"])
         script(folder, trigger("second") + "def second(msg: str):\n    note('second ' + msg)\n")
         await service.put(folder.queue("second"), ["3"])
         host.signal(signal.SIGHUP)
-        host.wait_for("asked by SIGHUP: second live again")
+        host.wait_for("asked for: second live again")
         host.wait_for("  ok  ", count=2)
         host.signal(signal.SIGTERM)
         assert host.wait() == 0

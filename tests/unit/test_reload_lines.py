@@ -41,7 +41,7 @@ def reloaded(**given: Any) -> Reloaded:
         ),
         (
             reloaded(files=(), live=("a", "b", "c")),
-            "asked by SIGHUP: a, b, c live again in 200 ms",
+            "asked for: a, b, c live again in 200 ms",
         ),
         (
             reloaded(broken=("charge",), live=()),
