@@ -215,7 +215,7 @@ async def test_local_settings_come_anew_and_requirements_are_only_told_of(
         await service.put(folder.queue("one"), ["x"])
         await until_noted(folder, "green")
         (folder.root / "requirements.txt").write_text("attrs\n")
-        host.wait_for("-m pip install -r requirements.txt, then save a file or send SIGHUP")
+        host.wait_for("-m pip install -r requirements.txt, then: qtrigger reload")
         settings.write_text('{"Values": {"COLOUR": "gr')
         host.wait_for("the project was not reloaded and goes on as it was")
         await service.put(folder.queue("one"), ["y"])

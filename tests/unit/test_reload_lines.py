@@ -70,7 +70,7 @@ def test_what_to_install_names_the_interpreter() -> None:
 
     assert line_of(event).text == (
         "requirements.txt changed: install it with /app/.venv/bin/python -m pip install "
-        "-r requirements.txt, then save a file or send SIGHUP"
+        "-r requirements.txt, then: qtrigger reload"
     )
 
 
