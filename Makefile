@@ -15,7 +15,7 @@ ROUNDS ?= 3
 ONLY ?=
 FUNCTIONS ?= 1 10 200
 
-.PHONY: help setup demo test unit chaos soak bench startup idle check fmt lint types imports clean
+.PHONY: help setup demo test unit chaos soak bench startup reload idle check fmt lint types imports clean
 
 help:  ## Show what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -68,6 +68,9 @@ bench: $(BENCH)/.ready  ## Measure beside the SDK and others, into docs/performa
 
 startup: $(BENCH)/.ready  ## Measure commands, and a host until its first message
 	@$(BENCH)/bin/python -m benchmarks.startup
+
+reload: $(BENCH)/.ready  ## Measure how soon saved code handles a message
+	@$(BENCH)/bin/python -m benchmarks.reload
 
 idle: $(BENCH)/.ready  ## Measure hosts that have nothing to do, for four minutes (FUNCTIONS="1 10 200")
 	@$(BENCH)/bin/python -m benchmarks.idle --functions $(FUNCTIONS)

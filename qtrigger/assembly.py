@@ -76,10 +76,12 @@ class Assembly:
         function: FunctionDefinition,
         notify: Notify | None = None,
         where: Where = nowhere,
+        run: Run | None = None,
     ) -> Listener:
         """Return the function's listener, not polling yet; no request is made.
 
-        `notify` is told of its poisoned messages, `where` says where a run's code stands.
+        `notify` is told of its poisoned messages, `where` says where a run's code stands; `run` is
+        where its runs go, if they go elsewhere than those of the others.
         """
         queue = self._services.of(function.trigger.account).queue(function.trigger.queue)
         interval_s = function.options.max_polling_interval_s
@@ -93,7 +95,7 @@ class Assembly:
         most = function.own.max_per_minute
         rate = Rate(most, self._clock, self._tries.starts(function.name)) if most else None
         probing = AtMost() if function.own.breaker is not None else None
-        retrying = self._retrying(function, rate)
+        retrying = self._retrying(function, rate, run or self._run)
         batches = Batches(retrying) if function.trigger.many else None
         reports = self._reports(function, queue, notify, where)
         each = self._lifecycle(function, queue, state, batches or retrying, reports)
@@ -115,6 +117,10 @@ class Assembly:
             listener.guarded_by(guard, probing)
         self.wakeups.register(queue.address, listener.wake)
         return listener
+
+    def forget(self, listener: Listener) -> None:
+        """A listener has ended while others go on: nothing of it is kept here."""
+        self.wakeups.forget(listener.queue.address, listener.wake)
 
     def _bounds(
         self, function: FunctionDefinition, rate: Rate | None, probing: AtMost | None
@@ -179,10 +185,10 @@ class Assembly:
             where=where,
         )
 
-    def _retrying(self, function: FunctionDefinition, rate: Rate | None) -> Retrying:
+    def _retrying(self, function: FunctionDefinition, rate: Rate | None, run: Run) -> Retrying:
         return Retrying(
             function.retry,
-            run=self._run,
+            run=run,
             due=None if rate is None else rate.due,
             outputs=output_writer(
                 function, services=self._services, clock=self._clock, wakeups=self.wakeups

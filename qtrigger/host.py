@@ -11,20 +11,24 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from random import Random
 
-from qtrigger.assembly import Assembly, function_spec, within
+from qtrigger.assembly import Assembly, function_spec
 from qtrigger.background import begin
 from qtrigger.clock import Clock
 from qtrigger.events import EventSink, FunctionResumed, FunctionState, HostReady, HostStopping
+from qtrigger.function_states import states
 from qtrigger.hidden import tell_hidden
 from qtrigger.idle import IdleWatch
-from qtrigger.listener import UNLOADED, Listener
+from qtrigger.listener import Listener
 from qtrigger.notices import Notices, OpenTellers
-from qtrigger.pauses import Pauses
+from qtrigger.pauses import Pause, Pauses
 from qtrigger.pausing import Pausing
 from qtrigger.project.model import FunctionDefinition, Project
 from qtrigger.queues.services import QueueServices
+from qtrigger.retrying import Run
+from qtrigger.roster import Roster
 from qtrigger.throttling import Throttling
 from qtrigger.tries import TriesOfAll
+from qtrigger.workers.succession import Succession
 from qtrigger.workers.worker import Loaded, LoadFailure, Workers
 
 # After the functions were interrupted, their messages are released; the service gets this long.
@@ -52,11 +56,13 @@ class Host:
         pauses: Pauses | None = None,
     ) -> None:
         self.project = project
-        self.listeners: tuple[Listener, ...] = ()
         self.failures: Mapping[str, LoadFailure] = {}
         self._at_once: Mapping[str, int] = {}
+        self._broken: frozenset[str] = frozenset()
+        self._broken_by_files: frozenset[str] = frozenset()
         self._services = services
-        self._workers = workers
+        self._workers = Succession(workers, clock)
+        self._open_tellers: OpenTellers | None = None
         self._clock = clock
         self._sink = sink
         self._idle = IdleWatch(clock)
@@ -64,23 +70,47 @@ class Host:
         self._pausing = (
             Pausing(pauses, clock=clock, sink=sink, changed=self._idle.note) if pauses else None
         )
-        self._polling: set[asyncio.Task[None]] = set()
         self._looking: set[asyncio.Task[None]] = set()
         self._assembly = Assembly(
             project.host,
             services=services,
-            run=workers.invoke,
+            run=self._workers.invoke,
             clock=clock,
             sink=sink,
             random=random,
             changed=self._idle.note,
             tries=tries,
         )
+        self._roster = Roster(self._listener, self._workers, forget=self._assembly.forget)
+
+    @property
+    def listeners(self) -> tuple[Listener, ...]:
+        """Those of the project's functions that could be loaded, be it before the last renewal."""
+        return self._roster.listeners
+
+    @property
+    def broken(self) -> frozenset[str]:
+        """The functions that cannot run, by their own files or by what workers say."""
+        return self._broken
+
+    @property
+    def leaving(self) -> Sequence[asyncio.Task[None]]:
+        """The workers that renewals have replaced and that still run something, as tasks."""
+        return self._workers.leaving
+
+    @property
+    def running_before(self) -> int:
+        """Messages that are run by workers which renewals have replaced."""
+        return self._workers.running_before
 
     @property
     def running(self) -> int:
         """Messages in processing."""
-        return sum(listener.running for listener in self.listeners)
+        return sum(listener.running for listener in self._roster.all)
+
+    def pause_of(self, function: str) -> Pause | None:
+        """The pause under which a function is held."""
+        return self._pausing.of(function) if self._pausing is not None else None
 
     @property
     def throttling(self) -> Sequence[Throttling]:
@@ -95,37 +125,71 @@ class Host:
         began_at: float,
         open_tellers: OpenTellers | None = None,
     ) -> None:
-        """Bring the workers up, load the functions and begin to poll for those that can run.
+        """Load, poll, and say that it is ready; see `load` and `poll`.
 
-        `began_at` is when somebody asked for this generation, on the monotonic clock;
-        `open_tellers` makes those who are told of poisoned messages.
-        Raises WorkerStartError when no worker can be had. Nothing is polled before every
-        function is known to load: a function that cannot run is not polled at all.
+        `began_at` is when somebody asked for this generation, on the monotonic clock.
         """
+        await self.load(open_tellers)
+        self.poll()
+        self.tell_ready(workers=workers, interpreter=interpreter, began_at=began_at)
+
+    async def load(self, open_tellers: OpenTellers | None = None) -> None:
+        """Bring the workers up and load the functions; nothing is polled before `poll`.
+
+        `open_tellers` makes those who are told of poisoned messages. Raises WorkerStartError when
+        no worker can be had.
+        """
+        self._open_tellers = open_tellers
         try:
-            loaded = await self._load()
-            self.failures, self._at_once = loaded.failures, loaded.at_once
-            self.listeners = tuple(
-                self._assembly.listener(
-                    each, self._notices.of(each, open_tellers), self._workers.where
-                )
-                for each in self._runnable()
-            )
+            self._loaded(await self._load())
+            self._roster.add(self._runnable(), self._at_once)
         except BaseException:
-            await self._close()
+            await self.close()
             raise
+
+    def poll(self) -> None:
+        """Begin to poll for the functions that can run; one that cannot is not polled at all."""
         self._workers.watch(self._on_unable)
         if self._pausing is not None:
             self._pausing.begin(self.listeners)
-        self._polling = {_start_polling(listener) for listener in self.listeners}
+        self._roster.poll(self.listeners)
+
+    @property
+    def states(self) -> Sequence[FunctionState]:
+        """All functions of the project, those included that are not polled."""
+        return states(
+            self.project, broken=self._broken, at_once=self._at_once, pause_of=self.pause_of
+        )
+
+    def tell_ready(self, *, workers: int, interpreter: str, began_at: float) -> None:
+        """Say what there is, and how long it took."""
         self._sink.emit(
             HostReady(
-                functions=self._states(),
+                functions=self.states,
                 workers=workers,
                 interpreter=interpreter,
                 after_s=self._clock.monotonic() - began_at,
             )
         )
+
+    def renew(
+        self, project: Project, workers: Workers | None, loaded: Loaded, *, up_to_s: float
+    ) -> None:
+        """Go on with that project, whose host.json and connections are those of the one before.
+
+        `workers` have `loaded` its functions; None where it has none that could be loaded, and then
+        those before them stay. Listeners whose functions are as before go on as they are. What runs
+        may finish for `up_to_s` seconds on the code before. Nothing is waited for.
+        """
+        self.project = project
+        self._loaded(loaded)
+        enabled = [each for each in project.functions if not each.disabled]
+        ties = self._roster.renew(enabled, self._broken, self._at_once)
+        if workers is not None:
+            self._workers.succeed(workers, ties, up_to_s=up_to_s)
+        if self._pausing is not None:
+            self._pausing.follow(self.listeners)
+        self._idle.note()
 
     def tell_hidden(self) -> None:
         """Say, soon, what is hidden from the listeners; for the first start of a process.
@@ -146,16 +210,16 @@ class Host:
 
     async def failed(self) -> None:
         """Wait for a listener to end by a defect of ours, and raise it; else wait for ever."""
-        while self._polling:
-            done, _ = await asyncio.wait(self._polling, return_when=asyncio.FIRST_COMPLETED)
+        while polling := self._roster.polling:
+            done, _ = await asyncio.wait(polling, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
-                self._polling.discard(task)
+                polling.discard(task)
                 task.result()
         await asyncio.Event().wait()
 
     async def idle(self, for_s: float) -> None:
         """Wait until there has been nothing to do for `for_s` seconds."""
-        await self._idle.wait(self.listeners, for_s)
+        await self._idle.wait(self._roster.all, for_s)
 
     async def stop(self, reason: str, *, up_to_s: float, at_once: asyncio.Event) -> int:
         """Walk down the stop ladder and return how many messages could not be handed back.
@@ -167,19 +231,19 @@ class Host:
         self._sink.emit(HostStopping(reason=reason, running=self.running, up_to_s=up_to_s))
         if self._pausing is not None:
             self._pausing.stop()
-        for listener in self.listeners:
+        for listener in self._roster.all:
             listener.stop_polling()
         try:
             await self._drained(up_to_s, at_once)
         finally:
             try:
-                await self._close()
+                await self.close()
             finally:
                 left_s = up_to_s - (self._clock.monotonic() - began)
                 await self._notices.stop(0.0 if at_once.is_set() else left_s)
-        return sum(listener.stranded for listener in self.listeners)
+        return self._roster.stranded
 
-    async def _close(self) -> None:
+    async def close(self) -> None:
         """Interrupt what runs, hand it back, and end; each step whatever became of the others."""
         never = asyncio.Event()
         try:
@@ -187,9 +251,9 @@ class Host:
         finally:
             try:
                 await self._drained(RELEASE_TIMEOUT_S, never)
-                for listener in self.listeners:
+                for listener in self._roster.all:
                     listener.cancel()
-                for task in self._polling | self._looking:
+                for task in self._roster.polling | self._looking:
                     task.cancel()
                 await self._drained(RELEASE_TIMEOUT_S, never)
             finally:
@@ -210,20 +274,29 @@ class Host:
 
     async def _finished(self) -> None:
         """Wait until nothing polls any more, then for every message's end."""
-        if polling := {task for task in self._polling if not task.done()}:
+        if polling := {task for task in self._roster.polling if not task.done()}:
             await asyncio.wait(polling)
-        for listener in self.listeners:
+        for listener in self._roster.all:
             await listener.settled()
 
     def _on_unable(self, unable: AbstractSet[str]) -> None:
         """Ask for no message of a function that no worker can load any more."""
-        for listener in self.listeners:
-            if listener.function in unable:
-                listener.pause(UNLOADED)
-            elif listener.resume(UNLOADED):
-                held = tuple(listener.paused)
-                self._sink.emit(FunctionResumed(function=listener.function, held=held))
+        for listener in self._roster.unable(unable | self._broken_by_files):
+            held = tuple(listener.paused)
+            self._sink.emit(FunctionResumed(function=listener.function, held=held))
         self._idle.note()
+
+    def _listener(self, function: FunctionDefinition, run: Run) -> Listener:
+        notify = self._notices.of(function, self._open_tellers)
+        return self._assembly.listener(function, notify, self._workers.where, run)
+
+    def _loaded(self, loaded: Loaded) -> None:
+        self.failures, self._at_once = loaded.failures, loaded.at_once
+        # Of a script that cannot be imported nobody knows what it declares: all that was there.
+        known = {each.function for each in self.listeners} | self._broken
+        unread = known if self.project.unread else set()
+        self._broken_by_files = frozenset({*self.project.failed, *unread})
+        self._broken = self._broken_by_files | self.failures.keys()
 
     async def _load(self) -> Loaded:
         specs = [
@@ -233,54 +306,7 @@ class Host:
 
     def _runnable(self) -> Sequence[FunctionDefinition]:
         return [
-            within(function, self._at_once.get(function.name))
+            function
             for function in self.project.functions
             if not function.disabled and function.name not in self.failures
         ]
-
-    def _concurrency(self, function: FunctionDefinition) -> int:
-        """The most messages in processing at once."""
-        room = within(function, self._at_once.get(function.name)).options.concurrency
-        limits = (function.own.max_concurrent, self.project.host.max_concurrent)
-        return min([room, *(each for each in limits if each is not None)])
-
-    def _states(self) -> Sequence[FunctionState]:
-        known = [self._state(function) for function in self.project.functions]
-        broken = [
-            FunctionState(name=name, queue="", connection="", state="failed", why="see above")
-            for name in self.project.failed
-        ]
-        foreign = [
-            FunctionState(
-                name=name,
-                queue="",
-                connection="",
-                state="not run here",
-                why=f"its trigger is of type {kind}",
-            )
-            for name, kind in self.project.not_run.items()
-        ]
-        return sorted([*known, *broken, *foreign], key=lambda state: state.name.lower())
-
-    def _state(self, function: FunctionDefinition) -> FunctionState:
-        state, why = "ready", ""
-        if function.disabled:
-            state, why = "disabled", function.disabled
-        elif function.name in self.failures:
-            state, why = "failed", "see above"
-        elif self._pausing is not None and (pause := self._pausing.of(function.name)):
-            state, why = "paused", pause.in_words()
-        return FunctionState(
-            name=function.name,
-            queue=function.trigger.queue,
-            connection=function.trigger.connection,
-            state=state,
-            why=why,
-            concurrency=self._concurrency(function),
-        )
-
-
-def _start_polling(listener: Listener) -> asyncio.Task[None]:
-    task = asyncio.ensure_future(listener.run())
-    task.set_name(f"listener {listener.function}")
-    return task

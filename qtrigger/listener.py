@@ -97,6 +97,8 @@ class Listener:
         self._woken = asyncio.Event()
         self._resumed = asyncio.Event()
         self._resumed.set()
+        self._between_polls = asyncio.Event()
+        self._between_polls.set()
         self._paused: set[str] = set()
         self._guard: Guard | None = None
         self._probing = AtMost()
@@ -209,9 +211,11 @@ class Listener:
                     break
             # A wake-up that comes while a poll is under way ends the wait after it.
             self._woken.clear()
+            self._between_polls.clear()
             try:
                 wait = await self._poll()
             finally:
+                self._between_polls.set()
                 self._receiving.pass_on()
             self.polled.set()
             self._changed()
@@ -225,6 +229,15 @@ class Listener:
 
     async def settled(self) -> None:
         """Wait until every message taken so far has reached its end."""
+        await self._in_hand.settled()
+
+    async def quiet(self) -> None:
+        """Wait until no request is under way and every message has reached its end.
+
+        For one that is paused or stopped: another would go on asking.
+        """
+        await self._between_polls.wait()
+        await self._receiving.ended()
         await self._in_hand.settled()
 
     async def calm(self) -> None:

@@ -19,9 +19,10 @@ from typing import Any, Final, Protocol
 
 from qtrigger.clock import Clock
 from qtrigger.errors import ProjectError
+from qtrigger.state import STATE_FOLDER, make_folder, state_folder
 
-# The folder of a project in which qtrigger keeps what must outlive it.
-STATE_FOLDER: Final = ".qtrigger"
+__all__ = ["STATE_FOLDER", "Pause", "PauseFile", "Pauses", "Written", "state_folder", "writable"]
+
 FILE: Final = "pauses.json"
 VERSION: Final = 1
 # Another command holds the file for the time of one write.
@@ -155,14 +156,6 @@ class PauseFile:
         return Written(problem=f"{self.path} cannot be read ({why})")
 
 
-def state_folder(root: Path, given: str | None) -> Path:
-    """The folder that holds a project's state: `given` (QTRIGGER_STATE), else within the project.
-
-    A folder is one project's: two with functions of the same name would pause each other's.
-    """
-    return Path(given).absolute() if given else root / STATE_FOLDER
-
-
 def _current(written: Written, clock: Clock) -> dict[str, Pause]:
     now = clock.utcnow()
     return {name: pause for name, pause in written.pauses.items() if not pause.over(now)}
@@ -227,10 +220,7 @@ async def _lock_in(folder: Path, clock: Clock) -> AsyncIterator[None]:
 def _open_lock(folder: Path) -> int:
     """Make the folder, which no repository should take, and open its lock."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        ignore = folder / ".gitignore"
-        if not ignore.exists():
-            ignore.write_text("*\n", "utf-8")
+        make_folder(folder)
         return os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
         raise _unwritable(folder, error) from error

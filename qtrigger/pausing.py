@@ -50,6 +50,18 @@ class Pausing:
                 self._hold(listener, pause)
         self._looking = begin(self._look_on(), name="look for paused functions")
 
+    def follow(self, listeners: Sequence[Listener]) -> None:
+        """Keep these from here on; new ones that are paused are held without a word."""
+        before, self._listeners = self._listeners, listeners
+        there = {listener.function for listener in listeners}
+        self._held = {name: pause for name, pause in self._held.items() if name in there}
+        for listener in listeners:
+            if listener not in before:
+                self._held.pop(listener.function, None)
+                pause = self._written.of(listener.function, self._clock.utcnow())
+                if pause is not None:
+                    self._hold(listener, pause)
+
     def of(self, function: str) -> Pause | None:
         """The pause under which a function is held."""
         return self._held.get(function)

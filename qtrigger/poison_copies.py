@@ -24,8 +24,8 @@ class PoisonCopies:
         self._queue = queue
         self._ttl_s = ttl_s
         self._wakeups = wakeups
-        self._made: dict[str, None] = {}
-        self._unanswered: dict[str, None] = {}
+        self._made: dict[str, str] = {}
+        self._unanswered: dict[str, str] = {}
 
     def has(self, message: QueueMessage) -> bool:
         """Whether a copy was made, and its original is still to be deleted.
@@ -33,6 +33,10 @@ class PoisonCopies:
         A message whose delete fails is not copied anew each time it comes back.
         """
         return message.id in self._made
+
+    def id_of(self, message: QueueMessage) -> str:
+        """The id that the service gave the copy, "" without one."""
+        return self._made.get(message.id, "")
 
     def perhaps_twice(self, message: QueueMessage) -> bool:
         """Whether the answer to an earlier copy was lost, so that there may be two."""
@@ -45,12 +49,12 @@ class PoisonCopies:
         the largest size fits too; and it never expires, unless the user says so.
         """
         try:
-            await _send(self._queue, message.text, self._ttl_s)
+            copy_id = await _send(self._queue, message.text, self._ttl_s)
         except QueueUnavailable as error:
             if error.code in ANSWER_LOST:
-                _remember(message.id, self._unanswered)
+                _remember(message.id, "", self._unanswered)
             raise
-        _remember(message.id, self._made)
+        _remember(message.id, copy_id, self._made)
         self._wakeups.wake(self._queue.address)
 
     def forget(self, message: QueueMessage) -> None:
@@ -59,23 +63,23 @@ class PoisonCopies:
         self._unanswered.pop(message.id, None)
 
 
-async def _send(poison: QueueClient, text: str, ttl_s: float) -> None:
-    """Put a text there, making the queue when it is needed for the first time.
+async def _send(poison: QueueClient, text: str, ttl_s: float) -> str:
+    """Put a text there, making the queue when it is needed for the first time; return its id.
 
     A poison queue that is missing even so is being deleted: that passes, and says nothing about
     the message.
     """
     try:
-        await poison.send(text, ttl_s=ttl_s)
+        return await poison.send(text, ttl_s=ttl_s)
     except QueueMissing:
         try:
             await poison.create()
-            await poison.send(text, ttl_s=ttl_s)
+            return await poison.send(text, ttl_s=ttl_s)
         except QueueMissing as error:
             raise QueueUnavailable(str(error), status=error.status, code=error.code) from error
 
 
-def _remember(message_id: str, among: dict[str, None]) -> None:
-    among[message_id] = None
+def _remember(message_id: str, copy_id: str, among: dict[str, str]) -> None:
+    among[message_id] = copy_id
     if len(among) > REMEMBERED_COPIES:
         among.pop(next(iter(among)))

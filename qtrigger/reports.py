@@ -174,6 +174,8 @@ class MessageReports:
             max_dequeue_count=max_dequeue_count,
             reason=reason,
             detail="; ".join(part for part in (detail, doubt) if part),
+            poison_id=settled.copy_id,
+            ran=outcome is not None,
         )
         self.sink.emit(event)
         if self.notify is not None and settled.copied:

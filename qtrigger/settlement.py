@@ -42,13 +42,14 @@ class Settled:
 
     `gone` says why the message was no longer ours when we came to settle it; `copied` that it was
     now copied to the poison queue, and `perhaps_twice` that there may be two: the answer
-    to the first was lost, so that nobody can know.
+    to the first was lost, so that nobody can know. `copy_id` is the id that the copy has there.
     """
 
     error: QueueError | None = None
     gone: str = ""
     copied: bool = False
     perhaps_twice: bool = False
+    copy_id: str = ""
 
 
 _AS_WANTED = Settled()
@@ -60,6 +61,17 @@ class _Copy:
 
     made: bool = False
     unsure: bool = False
+    id: str = ""
+
+    def settled(self, error: QueueError | None = None, gone: str = "") -> Settled:
+        """How carrying out went, with what is known of the copy."""
+        return Settled(
+            error=error,
+            gone=gone,
+            copied=self.made,
+            perhaps_twice=self.unsure,
+            copy_id=self.id,
+        )
 
 
 class Settlement:
@@ -109,14 +121,12 @@ class Settlement:
                     assert_never(disposition)
         except (LeaseLostError, QueueMissing) as error:
             # Somebody else has it, or it is gone: nothing is left to do, and nothing is wrong.
-            return Settled(gone=str(error), copied=copy.made, perhaps_twice=copy.unsure)
+            return copy.settled(gone=str(error))
         except QueueError as error:
-            return Settled(error=error, copied=copy.made, perhaps_twice=copy.unsure)
+            return copy.settled(error)
         if isinstance(disposition, Retry) and self._foresight is not None:
             await self._foresight.look()
-        if not copy.made:
-            return _AS_WANTED
-        return Settled(copied=True, perhaps_twice=copy.unsure)
+        return copy.settled() if copy.made else _AS_WANTED
 
     def has_copied(self, message: QueueMessage) -> bool:
         """Whether it is in the poison queue already, and only its delete is still due."""
@@ -135,6 +145,7 @@ class Settlement:
         if not copies.has(message):
             await self._persist(lambda: copies.make(message), lease)
             copy.made, copy.unsure = True, copies.perhaps_twice(message)
+            copy.id = copies.id_of(message)
         await self._persist(lease.delete, lease)
         copies.forget(message)
 

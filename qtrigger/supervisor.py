@@ -14,8 +14,10 @@ from typing import Any
 from qtrigger.background import begin
 from qtrigger.clock import Clock
 from qtrigger.errors import ExitCode, QtriggerError
-from qtrigger.events import EventSink, HostStopped, ReloadRejected
+from qtrigger.events import EventSink, HostStopped
 from qtrigger.host import Host
+from qtrigger.renewal import Asked, Renew, Renewals
+from qtrigger.watching.changes import ChangeSource, NoChanges
 
 StartHost = Callable[[], Awaitable[Host]]
 
@@ -26,11 +28,13 @@ class Supervisor:
     `start_host` loads the project anew and returns a host that already polls; it raises a
     `QtriggerError` when that cannot be done. The first stop request drains, the second one
     releases and leaves at once; a reload starts the new host before the old one stops.
+    Files that change, as `changes` tells, are a reload; `renew` carries reloads out, in place of
+    `start_host`, and `requirements` is called where something is to be installed.
     `counts` gives the closing counts; `terminal_gone` says whether the terminal that this was
     started in has been closed.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a seam of its own
         self,
         start_host: StartHost,
         *,
@@ -40,6 +44,9 @@ class Supervisor:
         sink: EventSink,
         counts: Callable[[], Mapping[str, int]],
         terminal_gone: Callable[[], bool],
+        changes: ChangeSource | None = None,
+        renew: Renew | None = None,
+        requirements: Callable[[], None] = lambda: None,
     ) -> None:
         self._start_host = start_host
         self._shutdown_timeout_s = shutdown_timeout_s
@@ -51,7 +58,13 @@ class Supervisor:
         self._reason = ""
         self._stop = asyncio.Event()
         self._at_once = asyncio.Event()
-        self._reload = asyncio.Event()
+        self._renewals = Renewals(
+            renew or self._start_anew,
+            changes or NoChanges(),
+            requirements=requirements,
+            clock=clock,
+            sink=sink,
+        )
         self._host: Host | None = None
         self._retiring: set[asyncio.Task[None]] = set()
         self._stranded = 0
@@ -65,7 +78,7 @@ class Supervisor:
 
     def request_reload(self) -> None:
         """Load the project anew and swap hosts once the new one is ready."""
-        self._reload.set()
+        self._renewals.ask()
 
     def hang_up(self) -> None:
         """Take a SIGHUP: a wish to reload, unless it comes of a closed terminal, which stops."""
@@ -90,6 +103,7 @@ class Supervisor:
             try:
                 await self._watch()
             finally:
+                await self._renewals.close()
                 left = await self._stop_all()
                 self._sink.emit(
                     HostStopped(
@@ -130,7 +144,6 @@ class Supervisor:
         while self._host is not None and not self._stop.is_set():
             asked = await self._first_of(self._host)
             if asked == "reload" and not self._stop.is_set():
-                self._reload.clear()
                 await self._replace(self._host)
             elif asked == "idle":
                 self.request_stop("idle")
@@ -138,7 +151,7 @@ class Supervisor:
     async def _first_of(self, host: Host) -> str:
         waits: dict[str, Coroutine[Any, Any, object]] = {
             "stop": self._stop.wait(),
-            "reload": self._reload.wait(),
+            "reload": self._renewals.wanted(),
             "defect": host.failed(),
         }
         if self._exit_when_idle_s is not None:
@@ -154,21 +167,16 @@ class Supervisor:
                 task.cancel()
 
     async def _replace(self, old: Host) -> None:
-        """Swap hosts once the new one is ready; whatever goes wrong, the old one goes on."""
-        try:
-            new = await self._start()
-        except QtriggerError as error:
-            self._sink.emit(ReloadRejected(message=str(error)))
-            return
-        except Exception as error:  # noqa: BLE001  # a defect must not end a healthy host
-            self._tell_defect("the project was not reloaded", error)
-            self._sink.emit(ReloadRejected(message=f"{type(error).__name__}: {error}"))
-            return
-        if new is not None:
+        """Reload; a host that was replaced stops meanwhile."""
+        new = await self._renewals.carry_out(old, self._retiring, self._stop)
+        if new is not None and new is not old:
             retiring = begin(self._retire(old), name="a host that was replaced")
             self._retiring.add(retiring)
             retiring.add_done_callback(self._retiring.discard)
             self._host = new
+
+    async def _start_anew(self, _old: Host, _asked: Asked) -> Host:
+        return await self._start_host()
 
     async def _retire(self, old: Host) -> None:
         self._stranded += await self._stop_host(old, "reload")

@@ -20,6 +20,10 @@ class Wakeups:
         """Have `wake` called whenever this process adds a message to that queue."""
         self._listening[address].append(wake)
 
+    def forget(self, address: str, wake: Callable[[], None]) -> None:
+        """Call that `wake` no more."""
+        self._listening[address].remove(wake)
+
     def wake(self, address: str) -> None:
         """Say that a message was added there."""
         for wake in self._listening.get(address, ()):

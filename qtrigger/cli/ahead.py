@@ -42,10 +42,15 @@ class Ahead:
         """Its process's number, 0 when it could not be started."""
         return self._worker.pid
 
-    async def launch(self) -> None:
-        """Start it, if it can be started; that it cannot is told by the worker that comes next."""
+    async def launch(self, *, warm: bool = False) -> None:
+        """Start it, if it can be started; that it cannot is told by the worker that comes next.
+
+        See `PythonWorker.warm` for what it does then.
+        """
         with contextlib.suppress(WorkerStartError):
             await self._worker.launch()
+            if warm:
+                self._worker.warm()
 
     async def worker_for(self, project: Project) -> PythonWorker | None:
         """The worker, if it is what the project needs; else it is ended."""
@@ -62,15 +67,24 @@ class Ahead:
 
 
 async def launch_ahead(
-    root: Path, environ: Mapping[str, str], environment: str, *, clock: Clock, sink: EventSink
+    root: Path,
+    environ: Mapping[str, str],
+    environment: str,
+    *,
+    clock: Clock,
+    sink: EventSink,
+    warm: bool = False,
 ) -> Ahead | None:
-    """Have a worker come up for the project in `root`, None when nothing can be guessed."""
+    """Have a worker come up for the project in `root`, None when nothing can be guessed.
+
+    With `warm` it imports `azure.functions` while it waits.
+    """
     env = environment_at_a_glance(root, environ, environment)
     if env is None:
         return None
     ahead = Ahead(root, env, clock=clock, sink=sink)
     try:
-        await ahead.launch()
+        await ahead.launch(warm=warm)
     except BaseException:
         await ahead.close()
         raise

@@ -27,8 +27,16 @@ VERBS = {
     "check": "Say everything that is wrong with the project.",
     "settings": "Show the configuration as it applies, and where it comes from.",
     "schema": "Print the JSON Schema of host.json or another file, for editors.",
+    "list": "List the functions, their queues and what state each is in.",
+    "queues": "Show what waits in the project's queues.",
+    "peek": "Look at the first messages of a queue, changing nothing.",
     "send": "Put messages on a queue, encoded as the project expects them.",
+    "purge": "Delete every message of a queue.",
+    "poison": "List, show, requeue, purge or export poisoned messages.",
     "invoke": "Run one function once, without a queue.",
+    "status": "Show how a running host stands.",
+    "reload": "Have a running host load its project anew.",
+    "stop": "End a running host once what runs has finished.",
     "pause": "Ask for no more messages of a function, or list what is paused.",
     "resume": "End a function's pause, and close its circuit breaker.",
     "init": "Write the files of a new project.",
@@ -45,6 +53,9 @@ ALIASES = {
     "ps": ("status",),
     "top": ("status", "--watch"),
 }
+
+# Where a verb's command is, if not in a module of its name.
+_ELSEWHERE = {"list": ("functions", "list_functions")}
 
 EPILOG = """\b
 Examples:
@@ -72,9 +83,10 @@ class VerbGroup(click.Group):
         del ctx
         if cmd_name not in VERBS:
             return None
+        place, name = _ELSEWHERE.get(cmd_name, (cmd_name, cmd_name))
         with resting_collector():
-            module = importlib.import_module(f"qtrigger.cli.{cmd_name}")
-        command = getattr(module, cmd_name)
+            module = importlib.import_module(f"qtrigger.cli.{place}")
+        command = getattr(module, name)
         assert isinstance(command, click.Command)
         dress(command, (cmd_name,))
         return command

@@ -20,10 +20,13 @@ _SHORT = {
     "the activated virtual environment (VIRTUAL_ENV)": "VIRTUAL_ENV",
     "the Python that runs qtrigger": "qtrigger's own",
 }
-SIGNAL = "SIGHUP"
+BY_HAND = "qtrigger reload"
+BY_ITSELF = "saved files"
 
 
-def starting(project: Project, interpreter: Interpreter, *, workers: int) -> HostStarting:
+def starting(
+    project: Project, interpreter: Interpreter, *, workers: int, watches: bool
+) -> HostStarting:
     """Return the event. It is made on the loop that runs the host."""
     return HostStarting(
         version=__version__,
@@ -32,7 +35,7 @@ def starting(project: Project, interpreter: Interpreter, *, workers: int) -> Hos
         python=python_text(interpreter),
         workers=workers,
         loop=loop_name(asyncio.get_running_loop()),
-        reload=SIGNAL,
+        reload=BY_ITSELF if watches else BY_HAND,
         folder="" if Path.cwd().is_relative_to(project.root) else os.path.relpath(project.root),
     )
 

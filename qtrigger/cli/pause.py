@@ -6,13 +6,14 @@ import asyncio
 import getpass
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import click
 
-from qtrigger.cli import named, wiring
+from qtrigger.cli import hosts, named, wiring
 from qtrigger.cli.listing import document
 from qtrigger.cli.span import Span
 from qtrigger.clock import SystemClock
@@ -71,7 +72,7 @@ def pause(
     if function is None:
         if span is not None or reason:
             raise click.UsageError("--for and --reason are of a pause: name the function")
-        return _list(file, form)
+        return _list(file, hosts.open_breakers(root, state_folder(root, state)), form)
     name = named.function_of(root, function, environment)
     asyncio.run(_pause(file, name, span, reason))
     where = "" if root == _here() else f" {root}"
@@ -93,7 +94,7 @@ async def _pause(file: PauseFile, name: str, span: timedelta | None, reason: str
     click.echo(f"{name} is paused {new.in_words()}")
 
 
-def _list(file: PauseFile, form: str) -> int:
+def _list(file: PauseFile, breakers: Sequence[Mapping[str, Any]], form: str) -> int:
     written, now = file.read(), datetime.now(UTC)
     if written.problem:
         wiring.note(
@@ -104,18 +105,23 @@ def _list(file: PauseFile, form: str) -> int:
         (each for each in written.pauses.values() if not each.over(now)),
         key=lambda each: each.function.casefold(),
     )
-    click.echo(_as_json(paused) if form == "json" else _as_text(paused))
+    click.echo(_as_json(paused, breakers) if form == "json" else _as_text(paused, breakers))
     return ExitCode.PROJECT if written.problem else ExitCode.OK
 
 
-def _as_text(paused: Sequence[Pause]) -> str:
-    if not paused:
-        return "no function is paused by hand"
-    width = max(len(each.function) for each in paused)
-    return "\n".join(f"{each.function:<{width}}  paused {each.in_words()}" for each in paused)
+def _as_text(paused: Sequence[Pause], breakers: Sequence[Mapping[str, Any]]) -> str:
+    names = [*(each.function for each in paused), *(each["name"] for each in breakers)]
+    width = max(map(len, names), default=0)
+    by_hand = [f"{each.function:<{width}}  paused {each.in_words()}" for each in paused]
+    by_breaker = [
+        f"{each['name']:<{width}}  paused by its circuit breaker in host {each['pid']}: "
+        f"{each['why']}"
+        for each in breakers
+    ]
+    return "\n".join([*(by_hand or ["no function is paused by hand"]), *by_breaker])
 
 
-def _as_json(paused: Sequence[Pause]) -> str:
+def _as_json(paused: Sequence[Pause], breakers: Sequence[Mapping[str, Any]]) -> str:
     return document(
         paused=[
             {
@@ -126,6 +132,9 @@ def _as_json(paused: Sequence[Pause]) -> str:
                 "by": each.by,
             }
             for each in paused
+        ],
+        breakers=[
+            {"function": each["name"], "host": each["pid"], "why": each["why"]} for each in breakers
         ],
     )
 

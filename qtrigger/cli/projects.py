@@ -21,6 +21,7 @@ from qtrigger.project.model import Problem, Project, Severity
 
 # What reading takes is imported by what reads, and so while a worker comes up.
 if TYPE_CHECKING:
+    from qtrigger.cli.ahead import Ahead
     from qtrigger.project.definitions import Declaration
     from qtrigger.workers.indexed import Indexed
     from qtrigger.workers.interpreter import Interpreter
@@ -55,8 +56,9 @@ class LoadedProject:
 
     async def close(self) -> None:
         """End the worker, unless a pool has taken it."""
-        if self.worker is not None:
-            await self.worker.stop(0.0)
+        worker, self.worker = self.worker, None
+        if worker is not None:
+            await worker.stop(0.0)
 
 
 class ImportNotes:
@@ -92,16 +94,19 @@ async def load(
     *,
     clock: Clock,
     sink: EventSink,
+    ahead: Ahead | None = None,
 ) -> LoadedProject:
     """Read the project, and have a worker list the functions that decorators declare.
 
-    A worker comes up meanwhile, for whoever is going to run functions. What the script says while
+    A worker comes up meanwhile, for whoever is going to run functions, or has begun to: `ahead`.
+    What the script says while
     it is imported goes to `sink`. Raises ProjectError as `read` does; a script that cannot be
     imported is among the project's problems. The caller closes it.
     """
     from qtrigger.cli.ahead import launch_ahead
 
-    ahead = await launch_ahead(root, environ, environment, clock=clock, sink=sink)
+    if ahead is None:
+        ahead = await launch_ahead(root, environ, environment, clock=clock, sink=sink)
     try:
         project = read(root, environ, environment, only)
         loaded = LoadedProject(project, await ahead.worker_for(project) if ahead else None)

@@ -3,38 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import math
-import os
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from random import Random
 from typing import Any
 
 import click
 
-from qtrigger import tellers
 from qtrigger.background import begin
-from qtrigger.cli import loop, opening, outlet, projects, wiring
-from qtrigger.cli.collector import resting_collector
-from qtrigger.cli.emulation import Choice, LocalEmulator
+from qtrigger.cli import loop, outlet, wiring
+from qtrigger.cli.answering import Answering
+from qtrigger.cli.emulation import LocalEmulator
 from qtrigger.cli.ending import Reason, run_to_the_end
+from qtrigger.cli.keeping import KeptJournal
+from qtrigger.cli.reload_options import OpenChanges, changes_of, reload_options, watches
+from qtrigger.cli.reloading import Reloading
 from qtrigger.cli.several import SeveralValues
+from qtrigger.cli.starting import HostStarter, StartOptions
 from qtrigger.cli.terminal import ControllingTerminal
 from qtrigger.clock import SystemClock
-from qtrigger.errors import ExitCode, ProjectError
+from qtrigger.errors import ExitCode
 from qtrigger.events import EventSink, Heartbeat, HostLog
 from qtrigger.host import Host
-from qtrigger.pauses import PauseFile, state_folder
-from qtrigger.queues.services import QueueServices
+from qtrigger.standing import Processes
+from qtrigger.state import state_folder
 from qtrigger.supervisor import Supervisor
 from qtrigger.telemetry.heartbeat import beat
 from qtrigger.telemetry.sinks import FanOut, LibraryLogs, Tally
-from qtrigger.tries import TriesOfAll
-from qtrigger.workers.interpreter import choose_interpreter
 
 
 class Seconds(click.ParamType[float]):
@@ -53,20 +48,6 @@ class Seconds(click.ParamType[float]):
         if not (math.isfinite(seconds) and seconds >= 0):
             self.fail(f"{value!r} is no number of seconds from 0 up", param, ctx)
         return seconds
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartOptions:
-    """The verb's flags."""
-
-    root: Path
-    environment: str
-    functions: tuple[str, ...]
-    workers: int | None
-    shutdown_timeout: float | None
-    exit_when_idle: float | None
-    emulator: Choice
-    state: str | None
 
 
 EPILOG = """\b
@@ -106,9 +87,16 @@ Examples:
     show_default=True,
     help="What to start when the project uses the local emulator and none runs (Development only).",
 )
+@reload_options
 @wiring.state_option
 @outlet.log_options
-def start(project: str | None, logs: outlet.LogOptions, **flags: Any) -> int:
+def start(
+    project: str | None,
+    logs: outlet.LogOptions,
+    reload: bool | None,
+    reload_poll: bool,
+    **flags: Any,
+) -> int:
     """Run PROJECT's functions (default: the nearest folder upwards with a host.json).
 
     The first Ctrl-C or SIGTERM lets running functions finish, a second one hands their messages
@@ -117,11 +105,21 @@ def start(project: str | None, logs: outlet.LogOptions, **flags: Any) -> int:
     log_format = outlet.chosen_format(
         logs.log_format, flags["environment"], out=sys.stdout, err=sys.stderr
     )
-    tally, reason = Tally(), Reason()
+    tally, reason, clock = Tally(), Reason(), SystemClock()
 
     def run() -> ExitCode:
-        options = StartOptions(root=wiring.find_root(project), **flags)
-        return loop.run(_run(options, sink, tally))
+        root, environment = wiring.find_root(project), flags["environment"]
+        watched = watches(environment, reload=reload, poll=reload_poll)
+        options = StartOptions(root=root, watches=watched, **flags)
+        changes = changes_of(
+            wiring.named_root(project),
+            environment=environment,
+            wanted=watched,
+            poll=reload_poll,
+            clock=clock,
+            sink=sink,
+        )
+        return loop.run(run_host(options, sink, tally, changes))
 
     with outlet.open_sink(logs, log_format) as lines:
         sink = FanOut(tally, reason, lines)
@@ -130,17 +128,30 @@ def start(project: str | None, logs: outlet.LogOptions, **flags: Any) -> int:
             sink=sink,
             tally=tally,
             reason=reason,
-            clock=SystemClock(),
+            clock=clock,
             tells_errors=log_format == "json",
         )
 
 
-async def _run(options: StartOptions, sink: EventSink, tally: Tally) -> ExitCode:
+async def run_host(
+    options: StartOptions, sink: FanOut, tally: Tally, open_changes: OpenChanges
+) -> ExitCode:
+    """Run to the end what the verb is asked for, reloading for what `open_changes` gives."""
     clock = SystemClock()
+    state = state_folder(options.root, options.state)
+    journal, answering = KeptJournal(state, clock=clock, sink=sink), Answering(clock, sink)
+    sink.add(journal.sink)
+    sink.add(answering.happened)
+
+    def live(host: Host, processes: Processes) -> None:
+        journal.apply(host.project)
+        answering.standing.now(host, processes)
+
     logging.getLogger().addHandler(LibraryLogs(sink))
     asyncio.get_running_loop().set_exception_handler(_defects_to(sink))
     emulator = LocalEmulator(options.root, options.emulator, options.environment, clock, sink)
-    starter = HostStarter(options, emulator, clock, sink)
+    starter = HostStarter(options, emulator, clock, sink, live)
+    reloading = Reloading(starter, starter.told, clock=clock, sink=sink)
     supervisor = Supervisor(
         starter.start,
         shutdown_timeout_s=options.shutdown_timeout,
@@ -149,93 +160,23 @@ async def _run(options: StartOptions, sink: EventSink, tally: Tally) -> ExitCode
         sink=sink,
         counts=tally.counts,
         terminal_gone=ControllingTerminal().gone,
+        changes=open_changes(reloading.foresee),
+        renew=reloading.renew,
+        requirements=reloading.requirements_changed,
     )
     beating = None
     if sink.wants(Heartbeat):
         beating = begin(beat(clock, sink, tally.counts), name="heartbeat")
     try:
+        await answering.open(supervisor, options.root, state)
         return await supervisor.run()
     finally:
         if beating is not None:
             beating.cancel()
+        await answering.close()
+        await reloading.close()
         await emulator.stop()
-
-
-class HostStarter:
-    """Loads the project and starts a host for it; called anew for each reload."""
-
-    def __init__(
-        self, options: StartOptions, emulator: LocalEmulator, clock: SystemClock, sink: EventSink
-    ) -> None:
-        self._first = True
-        self._tries = TriesOfAll()
-        self._options = options
-        self._emulator = emulator
-        self._clock = clock
-        self._sink = sink
-
-    async def start(self) -> Host:
-        """Return a host that polls. Raises ProjectError when no function can run."""
-        began_at = self._clock.monotonic()
-        # At a reload, the host before this one is at work.
-        with resting_collector() if self._first else contextlib.nullcontext():
-            loaded = await self._load()
-        try:
-            return await self._start(loaded, began_at)
-        finally:
-            await loaded.close()
-
-    async def _load(self) -> projects.LoadedProject:
-        options = self._options
-        return await projects.load(
-            options.root,
-            os.environ,
-            options.environment,
-            options.functions,
-            clock=self._clock,
-            sink=self._sink,
-        )
-
-    async def _start(self, loaded: projects.LoadedProject, began_at: float) -> Host:
-        options, project = self._options, loaded.project
-        count = options.workers or _worker_count(project.settings)
-        if self._first:
-            interpreter = choose_interpreter(project.root, project.settings)
-            self._sink.emit(opening.starting(project, interpreter, workers=count))
-        wiring.tell_findings(project.problems, self._sink)
-        wiring.check_runnable(project)
-        await self._emulator.ensure(project)
-        pool, interpreter = loaded.open_workers(count, self._clock, self._sink)
-        services = QueueServices(wiring.open_service_with(self._clock))
-        host = Host(
-            project,
-            services=services,
-            workers=pool,
-            clock=self._clock,
-            sink=self._sink,
-            random=Random(),  # noqa: S311  # spreads polls, guards nothing
-            tries=self._tries,
-            pauses=PauseFile(state_folder(options.root, options.state)),
-        )
-        await host.start(
-            workers=count,
-            interpreter=interpreter.why,
-            began_at=began_at,
-            open_tellers=tellers.opener(options.root, os.environ, self._clock),
-        )
-        if not host.listeners:
-            await host.stop("nothing to run", up_to_s=0.0, at_once=asyncio.Event())
-            raise ProjectError("no function could be loaded. Mend the findings above.")
-        if self._first:
-            self._first = False
-            host.tell_hidden()
-        return host
-
-
-def _worker_count(settings: Mapping[str, str]) -> int:
-    """Return what FUNCTIONS_WORKER_PROCESS_COUNT says when that is 1 to 10, else 1."""
-    text = settings.get("FUNCTIONS_WORKER_PROCESS_COUNT", "").strip()
-    return int(text) if text in [str(number) for number in range(1, 11)] else 1
+        journal.close()
 
 
 def _defects_to(sink: EventSink) -> Any:

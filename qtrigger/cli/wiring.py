@@ -5,17 +5,21 @@ Owns no behaviour of its own. Heavy modules are imported by the functions that n
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from qtrigger.clock import Clock
 from qtrigger.errors import ProjectError
-from qtrigger.events import EventSink, Finding
-from qtrigger.project.model import Problem, Project
-from qtrigger.queues.account import Account
-from qtrigger.queues.client import QueueService
+
+if TYPE_CHECKING:
+    from qtrigger.clock import Clock
+    from qtrigger.events import EventSink
+    from qtrigger.project.model import Problem, Project
+    from qtrigger.queues.account import Account
+    from qtrigger.queues.client import QueueService
 
 HOST_FILE = "host.json"
 
@@ -30,14 +34,24 @@ environment_option = click.option(
     help="Which defaults apply: Development, or Production and any other name.",
 )
 
+
+def _else_of_systemd(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> str | None:
+    """The folder; where none is named, the first that systemd gives a service to write in."""
+    return value or os.environ.get("STATE_DIRECTORY", "").partition(":")[0] or None
+
+
 # The same for every verb that reads or writes what outlives a host.
 state_option = click.option(
     "--state",
     envvar="QTRIGGER_STATE",
     type=click.Path(file_okay=False),
+    callback=_else_of_systemd,
     metavar="FOLDER",
     show_envvar=True,
-    help="Where pauses are kept (default: .qtrigger in the project).",
+    help="Where pauses, the journal and the host's socket are (default: STATE_DIRECTORY, which "
+    "systemd sets, else .qtrigger in the project).",
 )
 
 
@@ -62,6 +76,25 @@ def find_root(given: str | None) -> Path:
         f"no {HOST_FILE} in {here} or above it. Change to a project's folder, name one "
         "(qtrigger start PROJECT), or make one here: qtrigger init."
     )
+
+
+def named_root(given: str | None) -> Path:
+    """Return the same folder as `find_root`, by the name that the user has for it.
+
+    Links in that name are kept, so that one that is made to lead elsewhere can be followed.
+    """
+    import os
+
+    root = find_root(given)
+    here = Path(os.environ.get("PWD") or Path.cwd())
+    if given is None:
+        up = len(Path.cwd().relative_to(root).parts)
+        named = [here, *here.parents][min(up, len(here.parents))]
+    else:
+        named = here / given
+    # What `..` means beside a link is not to be seen from the name.
+    is_it = named.is_absolute() and ".." not in named.parts and named.exists()
+    return named if is_it and named.samefile(root) else root
 
 
 def open_service_with(clock: Clock) -> Callable[[Account], QueueService]:
@@ -94,6 +127,8 @@ def check_runnable(project: Project) -> None:
 
 def tell_findings(problems: Sequence[Problem], sink: EventSink) -> None:
     """Emit the project's findings."""
+    from qtrigger.events import Finding
+
     for problem in problems:
         sink.emit(
             Finding(

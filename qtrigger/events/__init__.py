@@ -23,7 +23,9 @@ from qtrigger.events.host import (
     HostStopped,
     HostStopping,
     ProcessEnding,
+    Reloaded,
     ReloadRejected,
+    RequirementsChanged,
     StartFailed,
     WorkerEnded,
     WorkerStarted,
@@ -84,7 +86,9 @@ __all__ = [
     "ProcessEnding",
     "QueueStateChanged",
     "ReloadRejected",
+    "Reloaded",
     "RenewalFailed",
+    "RequirementsChanged",
     "RetryPending",
     "SettlementFailed",
     "StartFailed",
@@ -107,6 +111,8 @@ Event = (
     | ProcessEnding
     | Heartbeat
     | ReloadRejected
+    | Reloaded
+    | RequirementsChanged
     | PollFinished
     | QueueStateChanged
     | MessagesHidden

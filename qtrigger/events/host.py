@@ -133,6 +133,35 @@ class ReloadRejected:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reloaded:
+    """The project was loaded anew, and its functions run on the new code.
+
+    `files` are those that were saved, none when somebody asked by signal. `live` are the functions
+    that run now and that it concerns, of so many that are `ready`; the others are names of
+    functions too. `running_before` messages finish on the code before.
+    """
+
+    files: Sequence[str]
+    live: Sequence[str]
+    ready: int
+    added: Sequence[str]
+    removed: Sequence[str]
+    changed: Sequence[str]
+    broken: Sequence[str]
+    mended: Sequence[str]
+    took_s: float
+    running_before: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequirementsChanged:
+    """What the project wants to be installed has changed; installing it is for a person to do."""
+
+    file: str
+    interpreter: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerStarted:
     """A worker process is ready."""
 

@@ -84,7 +84,11 @@ class RetryPending:
 
 @value(frozen=True, slots=True, kw_only=True)
 class MessagePoisoned:
-    """A message was moved to its poison queue. `reason` is tries, undecodable or rejected."""
+    """A message was moved to its poison queue. `reason` is tries, undecodable or rejected.
+
+    `poison_id` is the id of its copy there, "" where there is none. It `ran` when that was
+    after a run, and not when it came.
+    """
 
     function: str
     queue: str
@@ -95,6 +99,8 @@ class MessagePoisoned:
     max_dequeue_count: int
     reason: str
     detail: str
+    poison_id: str = ""
+    ran: bool = True
 
 
 @value(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from qtrigger.project import durations, schemas, timespan
 from qtrigger.project.findings import shown
-from qtrigger.project.host_json import FUNCTIONS, OWN, QUEUES, HostFile
+from qtrigger.project.host_json import FUNCTIONS, JOURNAL, OWN, QUEUES, HostFile
 from qtrigger.project.model import EffectiveValue
 from qtrigger.project.schemas import Node
 from qtrigger.project.settings import ENVIRONMENT
@@ -51,11 +51,22 @@ def _option(host: HostFile, *path: str) -> Iterator[EffectiveValue]:
     parts = schemas.at(host.schema, path).get("properties")
     if not parts:
         yield _scalar(host, *path)
+    elif path == JOURNAL:
+        yield from _journal(host)
     elif host.tree.at(path) is None:
         yield EffectiveValue(key=".".join(path), value="none", origin=DEFAULT)
     else:
         for name in parts:
             yield _scalar(host, *path, name)
+
+
+def _journal(host: HostFile) -> Iterator[EffectiveValue]:
+    """Its bounds, or in one line that there is none."""
+    if host.tree.at(JOURNAL) is False:
+        yield EffectiveValue(key=".".join(JOURNAL), value="false", origin=_origin(host, JOURNAL))
+    else:
+        for name in schemas.at(host.schema, JOURNAL)["properties"]:
+            yield _scalar(host, *JOURNAL, name)
 
 
 def _scalar(host: HostFile, *path: str) -> EffectiveValue:

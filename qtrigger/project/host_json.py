@@ -14,6 +14,7 @@ from typing import Any, Final
 from qtrigger.project import durations, files, jsonc, overrides, problems, retry, schemas
 from qtrigger.project.findings import Findings, Place
 from qtrigger.project.model import HostConfig, QueueOptions
+from qtrigger.project.options import JournalOptions
 from qtrigger.project.schemas import Node
 from qtrigger.project.settings import Settings
 from qtrigger.project.shape import repeated_keys, shape
@@ -23,6 +24,7 @@ FILE: Final = "host.json"
 QUEUES: Final = ("extensions", "queues")
 OWN: Final = ("qtrigger",)
 FUNCTIONS: Final = (*OWN, "functions")
+JOURNAL: Final = (*OWN, "journal")
 _PLAIN: Final = '{ "version": "2.0" }'
 
 
@@ -70,6 +72,17 @@ class HostFile:
             log_levels=dict(level),
             retry=policy,
             max_concurrent=self.value("qtrigger", "maxConcurrent") or None,
+            journal=self._journal(),
+        )
+
+    def _journal(self) -> JournalOptions | None:
+        """Which failures are kept, None for none."""
+        given = self.value(*JOURNAL)
+        if given is False:
+            return None
+        return JournalOptions(
+            max_entries=self.value(*JOURNAL, "maxEntries"),
+            max_age_s=self._seconds(*JOURNAL, "maxAge") or 0.0,
         )
 
     def options(self, function: str) -> QueueOptions:

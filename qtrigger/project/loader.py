@@ -68,7 +68,8 @@ def load_project(
     findings.add(*own.problems, *script_problems)
     functions = Functions()
     # Without the local settings every function would only seem to miss its own.
-    if script and any(each.severity is Severity.ERROR for each in script_problems):
+    unread = bool(script) and any(each.severity is Severity.ERROR for each in script_problems)
+    if script and unread:
         note_unread(root, folders, script, findings)
     elif local.usable:
         functions = _functions(root, folders, script, decorated, scope, findings)
@@ -89,6 +90,7 @@ def load_project(
         effective=tuple(effective(scope.host)) if usable else (),
         origins={setting.name: setting.origin for setting in settings.all},
         decorator_script=script,
+        unread=unread,
     )
 
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from qtrigger.project.options import OwnOptions
+from qtrigger.project.options import JournalOptions, OwnOptions
 from qtrigger.project.queue_names import poison_queue
 from qtrigger.queues.account import Account
 
@@ -157,7 +157,7 @@ class HostConfig:
     `functions` are the only ones to run (empty: all). `log_levels` maps a category to the name of
     its least level. `watch_directories` and `watch_files` are names whose changes matter besides
     the function's own. `max_concurrent` is the most messages in processing in the whole host, None
-    without limit.
+    without limit. `journal` is None where no failures are to be kept.
     """
 
     queues: QueueOptions = field(default_factory=QueueOptions)
@@ -171,6 +171,7 @@ class HostConfig:
     log_levels: Mapping[str, str] = field(default_factory=dict)
     retry: RetryPolicy | None = None
     max_concurrent: int | None = None
+    journal: JournalOptions | None = field(default_factory=JournalOptions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,7 +196,7 @@ class Project:
     that are of another kind, by function. A `blocked` project must not run at all, since host.json,
     local.settings.json or the name of the script with decorators cannot be used; it has no
     functions. `decorator_script` is the file that may declare functions by decorators, which only
-    a worker can tell.
+    a worker can tell; when it is `unread`, for an error in it, nobody knows what it declares.
     """
 
     root: Path
@@ -210,3 +211,4 @@ class Project:
     effective: tuple[EffectiveValue, ...] = ()
     origins: Mapping[str, str] = field(default_factory=dict)
     decorator_script: Path | None = None
+    unread: bool = False

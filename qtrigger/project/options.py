@@ -20,6 +20,14 @@ class CircuitBreaker:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JournalOptions:
+    """How many failed tries are kept, and for how many seconds."""
+
+    max_entries: int = 10_000
+    max_age_s: float = 30 * 86_400.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PoisonNotice:
     """Who is told of a poisoned message: a program, an address, or both.
 

@@ -61,10 +61,10 @@ def _rows(root: Node, node: Node, path: tuple[str, ...]) -> Iterator[tuple[str, 
     for key, given in node.get("properties", {}).items():
         member = schemas.resolved(root, given)
         here = (*path, key)
+        if _is_described(member) and (not _has_members(member) or "default" in member):
+            yield _row(here, member)
         if _has_members(member):
             yield from _rows(root, member, here)
-        elif _is_described(member):
-            yield _row(here, member)
     placeholder = _PLACEHOLDERS.get(path, "")
     if placeholder:
         member = schemas.resolved(root, node["additionalProperties"])

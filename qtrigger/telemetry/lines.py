@@ -18,18 +18,31 @@ from qtrigger.events import (
     MessagesHidden,
     PollFinished,
     QueueStateChanged,
-    ReloadRejected,
     ThrottlingBegan,
     ThrottlingEnded,
     WorkerEnded,
     WorkerStarted,
 )
-from qtrigger.telemetry import lifetime_lines, message_lines, notice_lines, pause_lines
+from qtrigger.telemetry import (
+    lifetime_lines,
+    message_lines,
+    notice_lines,
+    pause_lines,
+    reload_lines,
+)
 from qtrigger.telemetry.lifetime_lines import INTERRUPT, counts_text, reason_text
 from qtrigger.telemetry.line import Line, line_of, sentence
 from qtrigger.telemetry.outcomes import duration_text, ended_text
 
-__all__ = ["Line", "lifetime_lines", "line_of", "message_lines", "notice_lines", "pause_lines"]
+__all__ = [
+    "Line",
+    "lifetime_lines",
+    "line_of",
+    "message_lines",
+    "notice_lines",
+    "pause_lines",
+    "reload_lines",
+]
 
 DEBUG, INFO, WARNING, ERROR = logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR
 
@@ -89,7 +102,8 @@ def _(event: HostStopping) -> Line:
         text = f"{reason_text(event.reason)}: nothing is running"
     return Line(
         event="host.stopping",
-        level=INFO,
+        # A reload has its own line, which says the same.
+        level=DEBUG if event.reason == "reload" else INFO,
         tag="reloaded" if event.reason == "reload" else "stopping",
         text=text,
         fields={"reason": event.reason, "running": event.running, "up_to_s": event.up_to_s},
@@ -106,16 +120,6 @@ def _(event: HostStopped) -> Line:
         text=f"{reason_text(event.reason)}: {counts_text(event.counts)}{left} · "
         f"ran for {duration_text(event.after_s)}",
         fields={"reason": event.reason, "unsettled": event.unsettled, **event.counts},
-    )
-
-
-@line_of.register
-def _(event: ReloadRejected) -> Line:
-    return Line(
-        event="reload.rejected",
-        level=ERROR,
-        tag="reload",
-        text=f"the project was not reloaded and goes on as it was: {event.message}",
     )
 
 

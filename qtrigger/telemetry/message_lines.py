@@ -144,6 +144,7 @@ def _(event: MessagePoisoned) -> Line:
         fields={
             "queue": event.queue,
             "poison_queue": event.poison_queue,
+            "poison_id": event.poison_id,
             "invocation_id": event.invocation_id,
             "dequeue_count": event.dequeue_count,
             "reason": event.reason,

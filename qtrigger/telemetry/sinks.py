@@ -29,6 +29,10 @@ class FanOut:
     def __init__(self, *sinks: EventSink) -> None:
         self._sinks = list(sinks)
 
+    def add(self, sink: EventSink) -> None:
+        """Pass events on to one more; before those who ask what is wanted are made."""
+        self._sinks.append(sink)
+
     def emit(self, event: Event) -> None:
         """Take one event."""
         for sink in tuple(self._sinks):

@@ -69,10 +69,19 @@ def _size_text(kib: int) -> str:
     return f"{mib:.0f} MiB" if mib < 1000 else f"{mib / 1024:.1f} GiB"
 
 
+def held_kib(pid: int) -> int:
+    """Return what a process holds now in KiB, 0 when that cannot be told."""
+    return _status_kib(pid, "VmRSS:")
+
+
 def _peak_kib(pid: int) -> int:
+    return _status_kib(pid, "VmHWM:")
+
+
+def _status_kib(pid: int, name: str) -> int:
     with suppress(OSError):
         for line in Path(f"/proc/{pid}/status").read_text("utf-8").splitlines():
-            if line.startswith("VmHWM:"):
+            if line.startswith(name):
                 return int(line.split()[1])
     return 0
 

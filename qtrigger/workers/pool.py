@@ -60,6 +60,12 @@ class WorkerPool:
         """How many workers take invocations now."""
         return sum(seat.takes_invocations for seat in self._seats)
 
+    @property
+    def processes(self) -> Sequence[PooledWorker]:
+        """The workers that take invocations now, the spare one among them."""
+        seats = (*self._seats, *([self._spare] if self._spare is not None else []))
+        return [seat.worker for seat in seats if seat.worker is not None and seat.takes_invocations]
+
     def watch(self, unable: Callable[[AbstractSet[str]], None]) -> None:
         """See `Workers`."""
         self._tell_unable = unable

@@ -109,6 +109,10 @@ class PythonWorker:
         await self._child.start(interpreter=self._interpreter, root=self._root, env=self._env)
         self._watcher = begin(self._watch(), name=f"watch over worker process {self.pid}")
 
+    def warm(self) -> None:
+        """Have the process, which was launched, import what takes long in `azure.functions`."""
+        self._child.send({"t": "warm", "root": str(self._root)})
+
     async def index(self, script: Path) -> Indexed:
         """Come up and say what the script declares; `start` then goes on with what it imported.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from qtrigger.project.options import CircuitBreaker, OwnOptions, PoisonNotice
+from qtrigger.project.options import CircuitBreaker, JournalOptions, OwnOptions, PoisonNotice
 from tests.conformance.said import said, told
 from tests.unit.project.folder import ProjectFolder
 
@@ -256,3 +256,41 @@ def test_many_messages_at_once_are_asked_for_by_the_binding(folder: ProjectFolde
     many, one = folder.load().functions
 
     assert (one.trigger.many, many.trigger.many) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (False, None),
+        (True, JournalOptions()),
+        ({}, JournalOptions()),
+        ({"maxEntries": 5}, JournalOptions(max_entries=5)),
+        ({"maxAge": "1.00:00:00"}, JournalOptions(max_age_s=86_400.0)),
+    ],
+)
+def test_the_journal_is_bounded_or_off(
+    folder: ProjectFolder, given: object, meant: JournalOptions | None
+) -> None:
+    folder.function()
+    folder.host(qtrigger={"journal": given})
+    project = folder.load(SETTINGS)
+
+    assert not [each for each in project.problems if "journal" in each.message]
+    assert project.host.journal == meant
+    shown = {each.key: each.value for each in project.effective if "journal" in each.key}
+    if meant is None:
+        assert shown == {"qtrigger.journal": "false"}
+    else:
+        assert shown["qtrigger.journal.maxEntries"] == str(meant.max_entries)
+
+
+@pytest.mark.parametrize("given", [0, "off", {"maxEntries": 0}, {"maxAge": "00:00:01"}])
+def test_a_journal_that_cannot_be_meant_blocks_the_project(
+    folder: ProjectFolder, given: object
+) -> None:
+    folder.function()
+    folder.host(qtrigger={"journal": given})
+
+    project = folder.load(SETTINGS)
+    assert project.blocked
+    assert "journal" in str(project.problems[0])

@@ -9,13 +9,14 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 QTRIGGER = (sys.executable, "-m", "qtrigger")
+START = (*QTRIGGER, "start")
 LIMIT_S = 50.0
 
 # Each function notes what it saw by one appended line, which is atomic.
@@ -107,8 +108,8 @@ class Startable(Protocol):
 class RunningHost:
     """`qtrigger start` in a subprocess, its output collected line by line."""
 
-    def __init__(self, folder: Startable, *arguments: str) -> None:
-        command = [*QTRIGGER, "start", str(folder.root), "--log-format", "plain", *arguments]
+    def __init__(self, folder: Startable, *arguments: str, program: Sequence[str] = START) -> None:
+        command = [*program, str(folder.root), "--log-format", "plain", *arguments]
         self._process = subprocess.Popen(
             command,
             env=folder.environ,
@@ -164,9 +165,11 @@ class RunningHost:
 
 
 @contextmanager
-def running(folder: Startable, *arguments: str) -> Iterator[RunningHost]:
+def running(
+    folder: Startable, *arguments: str, program: Sequence[str] = START
+) -> Iterator[RunningHost]:
     """Start a host and make sure that it ends with the test."""
-    host = RunningHost(folder, *arguments)
+    host = RunningHost(folder, *arguments, program=program)
     try:
         yield host
     finally:

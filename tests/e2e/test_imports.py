@@ -50,7 +50,7 @@ async def test_a_host_that_needs_no_proxy_and_no_identity_imports_no_client_but_
         del folder.environ[name]
     await service.put(folder.queue("plain"), ["one"])
 
-    with running(folder) as host:
+    with running(folder, "--no-reload") as host:
         host.wait_for(" ok ")
         host.signal(signal.SIGTERM)
         assert host.wait() == 0

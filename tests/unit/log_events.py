@@ -127,6 +127,20 @@ def _of_the_process() -> Iterator[Event]:
     yield events.HostReady(functions=[_FUNCTION], workers=1, interpreter="i", after_s=1.0)
     yield events.Heartbeat(counts=_COUNTS, after_s=60.0)
     yield events.ReloadRejected(message="m")
+    for broken in ([], ["charge"]):
+        yield events.Reloaded(
+            files=["function_app.py"],
+            live=["charge"],
+            ready=1,
+            added=[],
+            removed=[],
+            changed=["charge"],
+            broken=broken,
+            mended=[],
+            took_s=0.2,
+            running_before=0,
+        )
+    yield events.RequirementsChanged(file="requirements.txt", interpreter="python")
     yield events.HostStopping(reason="SIGTERM", running=0, up_to_s=30.0)
     yield events.HostStopped(reason="SIGTERM", counts=_COUNTS, unsettled=0, after_s=1.0)
     yield events.HostStopped(reason="SIGTERM", counts=_COUNTS, unsettled=1, after_s=1.0)

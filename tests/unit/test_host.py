@@ -100,7 +100,11 @@ class House:
             await client.send(text)
 
     def supervisor(
-        self, *, idle_s: float | None = None, start: Callable[[], Any] | None = None
+        self,
+        *,
+        idle_s: float | None = None,
+        start: Callable[[], Any] | None = None,
+        **further: Any,
     ) -> Supervisor:
         return Supervisor(
             start or self.start_host,
@@ -110,6 +114,7 @@ class House:
             sink=self.probe,
             counts=dict,
             terminal_gone=lambda: self.terminal_gone,
+            **further,
         )
 
     def starts_once_then(self, error: Exception) -> Callable[[], Awaitable[Host]]:

@@ -8,8 +8,10 @@ loop, plain functions a pool of threads, frames the channel's own threads.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import faulthandler
+import importlib
 import logging
 import os
 import queue
@@ -97,8 +99,11 @@ class Child:
         )
         asyncio.set_event_loop(self._loop)
         request = self._requests.get()
-        while request is not None and request["t"] == "index":
-            self._index(request)
+        while request is not None and request["t"] != "load":
+            if request["t"] == "warm":
+                _warm(request)
+            else:
+                self._index(request)
             request = self._requests.get()
         if request is not None:
             self._load(request)
@@ -151,7 +156,7 @@ class Child:
             kind = header["t"]
             if kind == "invoke":
                 invocations.append((header, blob))
-            elif kind in ("index", "load"):
+            elif kind in ("warm", "index", "load"):
                 self._requests.put(header)
             elif kind == "stop":
                 self._stopping.set()
@@ -176,6 +181,13 @@ class Child:
     def _leave_the_host(self) -> None:
         self._channel.abandon()
         self._logs.uninstall()
+
+
+def _warm(request: wire.Header) -> None:
+    """Import the library that the project's code is about to import, before that is read."""
+    loader.prepare(request["root"], [])
+    with contextlib.suppress(Exception):  # the project's import of it tells what is wrong
+        importlib.import_module("azure.functions")
 
 
 async def _end_tasks() -> None:

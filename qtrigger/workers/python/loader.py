@@ -16,6 +16,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from .recent import keep_up
+
 APP = "__app__"
 
 
@@ -33,6 +35,7 @@ def prepare(root: str, parents: Sequence[str]) -> None:
     The project comes last, so that its folders never hide an installed package; its own installed
     packages come before those of the interpreter.
     """
+    keep_up(root)
     # A folder `azure` in the project, if a regular package, would hide every azure package. Once
     # imported, the namespace package keeps its own search path.
     with contextlib.suppress(ImportError):

@@ -1,0 +1,47 @@
+"""What in a project opens an account: the texts that nothing of ours may show.
+
+Owns where such texts stand. What else a user's settings hold is the user's to keep out of errors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import unquote
+
+from qtrigger.project.model import Project
+from qtrigger.queues.account import Credential, Identity, Sas, SharedKey
+
+# In a connection string, and in an address that carries its SAS.
+_KEY: Final = re.compile(r"AccountKey=([^;\s]+)", re.IGNORECASE)
+_SIGNATURE: Final = re.compile(r"\bsig=([^&;\s]+)", re.IGNORECASE)
+
+
+def secrets_of(project: Project) -> frozenset[str]:
+    """The keys and signatures in the project's settings and connections, as they are written."""
+    found = {secret for text in project.settings.values() for secret in _written(text)}
+    for function in project.functions:
+        accounts = [function.trigger.account, *(each.account for each in function.outputs)]
+        for account in accounts:
+            if account is not None:
+                found.update(_of(account.credential))
+    return frozenset(filter(None, found))
+
+
+def _written(text: str) -> Iterator[str]:
+    yield from _KEY.findall(text)
+    for signature in _SIGNATURE.findall(text):
+        yield signature
+        yield unquote(signature)
+
+
+def _of(credential: Credential) -> Iterator[str]:
+    match credential:
+        case SharedKey(key=key):
+            yield key
+        case Sas(token=token):
+            yield from _written(token)
+        case Identity(client_secret=secret, certificate_password=password):
+            yield secret or ""
+            yield password or ""

@@ -1,0 +1,1 @@
+"""Watching a project's folder: which of its files are others than before."""

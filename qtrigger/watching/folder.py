@@ -1,0 +1,292 @@
+"""The `ChangeSource` of one project's folder.
+
+Owns the order: wake, wait until it is quiet, look, compare. What is told is always the difference
+of two looks, so that events may be missed or come too often. A look without any event, now and
+then, finds what no event told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from qtrigger.background import begin
+from qtrigger.clock import Clock
+from qtrigger.events import EventSink, HostLog
+from qtrigger.watching.aside import aside
+from qtrigger.watching.changes import ChangeSource
+from qtrigger.watching.facts import SOURCES, Facts, read_facts
+from qtrigger.watching.quiet import Burst
+from qtrigger.watching.rules import IGNORE_FILE, Rules
+from qtrigger.watching.snapshot import Snapshot, differing, take
+from qtrigger.watching.wakers import FileEvents, Polls, Waker, WakerError
+
+# How long the event of a file that we have just made may take.
+PROOF_S: Final = 2.0
+# How often to look without an event: as long as none has come at all, and after that.
+UNPROVEN_S: Final = 5.0
+ANYWAY_S: Final = 30.0
+# The project's folder is gone, as it is for a moment while another one takes its name.
+GONE_S: Final = 1.0
+# Folders that come and go while we arm are armed again so often, and then at the next look.
+ROUNDS: Final = 3
+# The variable of watchfiles, which other programs that reload have made known.
+FORCED: Final = "WATCHFILES_FORCE_POLLING"
+
+NO_EVENTS: Final = "file events do not arrive here (a network mount?)"
+
+MakeEvents = Callable[[Callable[[str], bool], Clock], Waker]
+
+
+def _nobody() -> None:
+    """Who is told of a first sign, where nobody wants to know."""
+
+
+def open_changes(
+    root: Path,
+    *,
+    environ: Mapping[str, str],
+    environment: str,
+    clock: Clock,
+    sink: EventSink,
+    poll: bool = False,
+    sign: Callable[[], object] = _nobody,
+) -> ChangeSource:
+    """Take note of the files as they are, at once; listen to them from the first `changed` on.
+
+    `root` is the project as the user named it, so that a link can be made to lead elsewhere.
+    `poll` asks to look every second in place of listening. `sign` is called at the first sign of a
+    change, which may turn out to be none. Needs a running loop; close it.
+    """
+    forced = environ.get(FORCED, "").casefold() not in {"", "false", "disable", "disabled"}
+    return FolderChanges(
+        root,
+        facts=lambda: read_facts(root, environ, environment),
+        events=None if poll or forced else FileEvents,
+        clock=clock,
+        sink=sink,
+        sign=sign,
+    )
+
+
+class FolderChanges:
+    """See `open_changes`. `events` makes what listens to file events; None is to poll."""
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        facts: Callable[[], Facts | None],
+        events: MakeEvents | None,
+        clock: Clock,
+        sink: EventSink,
+        sign: Callable[[], object] = _nobody,
+    ) -> None:
+        self._sign = sign
+        self._root = root
+        self._read_facts = facts
+        self._clock = clock
+        self._sink = sink
+        self._facts = Facts(rules=Rules())
+        self._now = Snapshot()
+        self._polled = Snapshot()
+        self._armed: Mapping[str, object] = {}
+        self._waker: Waker = events(self._relevant, clock) if events else self._polls()
+        self._unheard_s = UNPROVEN_S
+        self._asked = asyncio.Event()
+        self._pending: set[str] = set()
+        self._told = asyncio.Event()
+        self._task = begin(self._run(), name=f"watch over the files of {root}")
+
+    async def changed(self) -> frozenset[str]:
+        """See `ChangeSource`."""
+        self._asked.set()
+        await self._told.wait()
+        self._told.clear()
+        paths, self._pending = frozenset(self._pending), set()
+        return paths
+
+    async def close(self) -> None:
+        """See `ChangeSource`."""
+        self._task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait([self._task])
+        await self._waker.close()
+
+    async def _run(self) -> None:
+        await self._read()
+        self._now = await self._look(read=False) or Snapshot()
+        await self._asked.wait()
+        if not self._facts.enabled:
+            return
+        before = self._now
+        await self._look_and_arm()
+        await self._tell_since(before)
+        self._polled = self._now
+        await self._prove()
+        while self._facts.enabled:
+            before = self._now
+            heard = await self._wait_until_quiet()
+            if not heard:
+                await self._look_and_arm()
+            found = await self._tell_since(before)
+            if found and not heard and not await self._waker.next(PROOF_S):
+                self._poll_instead(NO_EVENTS)
+
+    async def _tell_since(self, before: Snapshot) -> bool:
+        """Tell what the last look found other than `before`; whether there was anything."""
+        found = differing(before, self._now)
+        if found.intersection(SOURCES):
+            found |= await self._follow_facts()
+        found -= {IGNORE_FILE}
+        if found:
+            self._pending |= found
+            self._told.set()
+        return bool(found)
+
+    async def _wait_until_quiet(self) -> bool:
+        """Wait for a burst of changes and its end, and look; False when nothing was heard."""
+        while (paths := await self._waker.next(self._unheard_s)) == {str(self._proof)}:
+            continue  # our own file has gone again
+        if not paths:
+            return False
+        self._unheard_s = ANYWAY_S
+        self._sign()
+        burst = Burst(self._clock.monotonic(), paths)
+        while left_s := burst.left_s(self._clock.monotonic()):
+            more = await self._waker.next(left_s)
+            burst.note(self._clock.monotonic(), more)
+            if not burst.left_s(self._clock.monotonic()):
+                burst.note(self._clock.monotonic(), await self._in_new_folders())
+        return True
+
+    async def _in_new_folders(self) -> frozenset[str]:
+        """What came with folders that nobody listened to until now; more may come there."""
+        before, armed = self._now, self._armed
+        await self._look_and_arm()
+        return frozenset() if self._armed == armed else differing(before, self._now)
+
+    async def _look_and_arm(self) -> None:
+        """Look, and listen to the folders that are there now."""
+        for _ in range(ROUNDS):
+            self._now = await self._look_until_there()
+            if self._armed == self._now.folders:
+                return
+            await self._arm()
+
+    async def _follow_facts(self) -> frozenset[str]:
+        """Read the rules anew, and see the project by them; what differed meanwhile.
+
+        What is watched from now on, or no longer, has not changed by that.
+        """
+        await self._read()
+        before = self._now
+        self._now = await self._look_until_there()
+        await self._arm()
+        both = before.files.keys() & self._now.files.keys()
+        return differing(before, self._now) & both
+
+    async def _read(self) -> None:
+        """Take over what the project's files say of watching, if they can be read."""
+
+        def read() -> Facts:
+            found = self._read_facts()
+            return self._facts if found is None else found
+
+        self._facts = await aside(read)
+
+    async def _arm(self) -> None:
+        try:
+            await self._waker.arm(self._now.folders.keys())
+        except FileNotFoundError:
+            return
+        except WakerError as error:
+            self._poll_instead(str(error))
+        self._armed = self._now.folders
+
+    async def _look_until_there(self) -> Snapshot:
+        while (found := await self._look(read=True)) is None:
+            await self._clock.sleep(GONE_S)
+        return found
+
+    async def _look(self, *, read: bool) -> Snapshot | None:
+        now_ns = int(self._clock.utcnow().timestamp() * 1e9)
+        rules, before = self._facts.rules, self._now
+        return await aside(lambda: take(self._root, rules, before, now_ns=now_ns, read=read))
+
+    def _relevant(self, path: str) -> bool:
+        """Whether an event is worth a look; called in a thread, on values that are replaced."""
+        now, rules = self._now, self._facts.rules
+        if path in now.linked or path in now.folders or path == str(self._proof):
+            return True
+        root = f"{self._root}/"
+        if not path.startswith(root):
+            return False
+        inside = path.removeprefix(root)
+        if os.path.isdir(path):  # noqa: PTH112
+            return rules.enters(inside)
+        whole = os.path.dirname(path) in now.whole  # noqa: PTH120
+        return inside == IGNORE_FILE or rules.watches(inside, whole=whole)
+
+    @property
+    def _proof(self) -> Path:
+        return self._root / f".qtrigger-listens-{os.getpid()}"
+
+    async def _prove(self) -> None:
+        """Make a file of our own to see whether its event arrives; it is gone at once.
+
+        Where none may be made, the looks without an event are the proof.
+        """
+        if isinstance(self._waker, Polls):
+            return
+        try:
+            await aside(self._proof.touch)
+        except OSError:
+            return
+        try:
+            heard = await self._hears()
+        finally:
+            with contextlib.suppress(OSError):
+                self._proof.unlink()
+        if heard:
+            self._unheard_s = ANYWAY_S
+        else:
+            self._poll_instead(NO_EVENTS)
+
+    async def _hears(self) -> bool:
+        before = self._now
+        paths = await self._waker.next(PROOF_S)
+        if paths - {str(self._proof)}:
+            # A change of the user's, at this very moment.
+            await self._look_and_arm()
+            await self._tell_since(before)
+        return bool(paths)
+
+    def _polls(self) -> Polls:
+        return Polls(self._differing_from_last_poll, self._clock)
+
+    async def _differing_from_last_poll(self) -> frozenset[str]:
+        found = await self._look(read=True)
+        if found is None:
+            return frozenset()
+        before, self._polled = self._polled, found
+        return differing(before, found)
+
+    def _poll_instead(self, why: str) -> None:
+        if isinstance(self._waker, Polls):
+            return
+        deaf, self._waker = self._waker, self._polls()
+        self._polled = self._now
+        begin(deaf.close(), name="end of listening to files")
+        self._sink.emit(
+            HostLog(
+                level=logging.WARNING,
+                logger="qtrigger",
+                message=f"{why}: changed files are looked for every 1 s instead",
+            )
+        )
