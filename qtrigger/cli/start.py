@@ -88,6 +88,14 @@ Examples:
     help="What to start when the project uses the local emulator and none runs (Development only).",
 )
 @reload_options
+@click.option(
+    "--debug",
+    type=click.IntRange(1, 65535),
+    is_flag=False,
+    flag_value=5678,
+    metavar="[PORT]",
+    help="Let a debugger attach (debugpy of the project's Python, one worker; port 5678).",
+)
 @wiring.state_option
 @outlet.log_options
 def start(

@@ -31,6 +31,7 @@ from qtrigger.project.model import Project
 from qtrigger.queues.services import QueueServices
 from qtrigger.state import state_folder
 from qtrigger.tries import TriesOfAll
+from qtrigger.workers.python.debugging import PORT as DEBUG_PORT
 
 if TYPE_CHECKING:
     from qtrigger.cli.ahead import Ahead
@@ -50,6 +51,13 @@ class StartOptions:
     emulator: Choice
     state: str | None
     watches: bool = False
+    debug: int | None = None
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The environment of the process, and what the workers are told by it."""
+        asked = {} if self.debug is None else {DEBUG_PORT: str(self.debug)}
+        return {**os.environ, **asked}
 
 
 class HostStarter:
@@ -95,7 +103,7 @@ class HostStarter:
         options = self._options
         return await launch_ahead(
             options.root,
-            os.environ,
+            options.environ,
             options.environment,
             clock=self._clock,
             sink=self._sink,
@@ -107,7 +115,7 @@ class HostStarter:
         options = self._options
         return await projects.load(
             options.root,
-            os.environ,
+            options.environ,
             options.environment,
             options.functions,
             clock=self._clock,
@@ -145,6 +153,8 @@ class HostStarter:
         )
 
     def _count(self, project: Project) -> int:
+        if self._options.debug is not None:
+            return 1  # a debugger attaches to one process
         return self._options.workers or _worker_count(project.settings)
 
     async def staff(self, loaded: projects.LoadedProject, sink: EventSink) -> Staff:

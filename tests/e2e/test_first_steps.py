@@ -58,7 +58,7 @@ def test_from_nothing_to_a_message_that_was_handled(newcomer: Newcomer) -> None:
 
         script = newcomer.root / "function_app.py"
         script.write_text(script.read_text().replace("process_order got", "thanks for"))
-        host.signal(signal.SIGHUP)
+        host.wait_for("live again in")
         newcomer.says("send", "orders", '{"id": 2}')
         host.wait_for('thanks for {"id": 2}')
 

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from . import loader, wire
+from . import debugging, loader, wire
 from .apps import Apps
 from .channel import Channel
 from .context import NOWHERE, SCOPE, Scope
@@ -121,6 +121,7 @@ class Child:
 
     def _load(self, request: wire.Header) -> None:
         describer = Describer(request["root"])
+        debugging.listen(os.environ, sys.executable, self._say)
         loading = Loading(request, describer, self._loop, self._announce, self._apps)
         plans, failures = loading.load()
         self._runs = Runs(
@@ -134,6 +135,9 @@ class Child:
         )
         self._channel.send({"t": "ready", "failures": failures, "at_once": self._runs.at_once})
 
+    def _say(self, level: int, text: str) -> None:
+        self._logs.say(NOWHERE, level, "qtrigger.worker", text)
+
     def _announce(self, function: str) -> contextvars.Token[Scope]:
         """The host names the function that hangs or crashes the process while being imported."""
         self._channel.send({"t": "loading", "function": function})
@@ -146,7 +150,7 @@ class Child:
             except (SystemExit, KeyboardInterrupt) as error:
                 # Raised in a task that user code made; the runs' own are caught in the run.
                 text = f"{type(error).__name__} in a background task is ignored"
-                self._logs.say(NOWHERE, logging.WARNING, "qtrigger.worker", text)
+                self._say(logging.WARNING, text)
         self._loop.run_until_complete(_end_tasks())
 
     def _on_frames(self, frames: Sequence[Frame]) -> None:
