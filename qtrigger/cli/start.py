@@ -116,11 +116,11 @@ def start(
     tally, reason, clock = Tally(), Reason(), SystemClock()
 
     def run() -> ExitCode:
-        root, environment = wiring.find_root(project), flags["environment"]
+        root, environment = wiring.named_root(project), flags["environment"]
         watched = watches(environment, reload=reload, poll=reload_poll)
         options = StartOptions(root=root, watches=watched, **flags)
         changes = changes_of(
-            wiring.named_root(project),
+            root,
             environment=environment,
             wanted=watched,
             poll=reload_poll,
@@ -146,7 +146,8 @@ async def run_host(
 ) -> ExitCode:
     """Run to the end what the verb is asked for, reloading for what `open_changes` gives."""
     clock = SystemClock()
-    state = state_folder(options.root, options.state)
+    root = options.root.resolve()
+    state = state_folder(root, options.state)
     journal, answering = KeptJournal(state, clock=clock, sink=sink), Answering(clock, sink)
     sink.add(journal.sink)
     sink.add(answering.happened)
@@ -157,7 +158,7 @@ async def run_host(
 
     logging.getLogger().addHandler(LibraryLogs(sink))
     asyncio.get_running_loop().set_exception_handler(_defects_to(sink))
-    emulator = LocalEmulator(options.root, options.emulator, options.environment, clock, sink)
+    emulator = LocalEmulator(root, options.emulator, options.environment, clock, sink)
     starter = HostStarter(options, emulator, clock, sink, live)
     reloading = Reloading(starter, starter.told, clock=clock, sink=sink)
     supervisor = Supervisor(
@@ -176,7 +177,7 @@ async def run_host(
     if sink.wants(Heartbeat):
         beating = begin(beat(clock, sink, tally.counts), name="heartbeat")
     try:
-        await answering.open(supervisor, options.root, state)
+        await answering.open(supervisor, root, state)
         return await supervisor.run()
     finally:
         if beating is not None:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartOptions:
-    """The verb's flags."""
+    """The verb's flags; `root` is the project as the user named it, links and all."""
 
     root: Path
     environment: str
@@ -102,7 +102,7 @@ class HostStarter:
 
         options = self._options
         return await launch_ahead(
-            options.root,
+            options.root.resolve(),
             options.environ,
             options.environment,
             clock=self._clock,
@@ -114,7 +114,7 @@ class HostStarter:
         """See `Starter`."""
         options = self._options
         return await projects.load(
-            options.root,
+            options.root.resolve(),
             options.environ,
             options.environment,
             options.functions,

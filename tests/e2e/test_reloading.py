@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shutil
 import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from benchmarks.processes import below
 from benchmarks.small_host import wait_until
@@ -248,3 +251,28 @@ async def test_host_json_brings_a_new_host_and_functions_come_and_go(
 
     assert folder.notes() == ["1 x 1"]
     assert await service.dequeue_counts(folder.queue("one")) == [0]
+
+
+async def test_a_link_that_is_led_to_another_release_is_followed(
+    folder: ProjectFolder, service: Service, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """host#2686: `current` leads to one release, and then to the next."""
+    folder.function("work", VERSION.format(version=1))
+    releases = tmp_path_factory.mktemp("releases")
+    next_one = shutil.copytree(folder.root, releases / "2")
+    script = next_one / "functions" / "work" / "__init__.py"
+    script.write_text(script.read_text().replace("VERSION = 1", "VERSION = 2"))
+    current, new = releases / "current", releases / "new"
+    current.symlink_to(folder.root)
+    new.symlink_to(next_one)
+    release, folder.root = folder.root, current
+    with running(folder) as host:
+        host.wait_for("ready in")
+        await service.put(folder.queue("work"), ["a"])
+        await until_noted(folder, "1 a 1")
+
+        new.replace(current)
+        host.wait_for("live again in")
+        await service.put(folder.queue("work"), ["b"])
+        await until_noted(folder, "2 b 1")
+    folder.root = release
