@@ -28,7 +28,7 @@ class Right(Enum):
     """The key for acting, where there are keys; every use is one event."""
 
 
-class Refusal(Exception):  # noqa: N818  # it is an answer, no defect
+class Refusal(Exception):  # it is an answer, no defect
     """Raised by a route: what was asked for cannot be done. `text` says why and what to do."""
 
     def __init__(self, status: int, text: str) -> None:
