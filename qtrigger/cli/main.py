@@ -42,6 +42,7 @@ VERBS = {
     "init": "Write the files of a new project.",
     "new": "Add a function to the project.",
     "doctor": "Look at this machine, and say what stands in the way and its cure.",
+    "docker": "Print a Dockerfile for the project.",
     "emulator": "Run or show the project's local queue service, or remove its data.",
     "completion": "Print what lets a shell complete commands and names.",
     "version": "Say what is installed, for a report of a defect.",
