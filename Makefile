@@ -15,7 +15,7 @@ ROUNDS ?= 3
 ONLY ?=
 FUNCTIONS ?= 1 10 200
 
-.PHONY: help setup demo test unit chaos soak bench startup reload idle check fmt lint types imports clean
+.PHONY: help setup demo test unit docs chaos soak bench startup reload idle check fmt lint types imports clean
 
 help:  ## Show what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -46,6 +46,10 @@ test: $(STAMP)  ## Run every test, four at a time: most of them wait for process
 unit: $(STAMP)  ## Run the quick tests alone
 	@$(BIN)/python -m pytest -q tests/unit
 
+docs: $(STAMP)  ## Build the documentation as a site, into site/index.html
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "open site/index.html"
+
 chaos: $(STAMP)  ## Kill and starve hosts, then account for every message (MINUTES=3 SEED=1)
 	@$(BIN)/python -m tests.chaos.chaos --minutes $(MINUTES) --seed $(SEED)
 
@@ -63,7 +67,7 @@ $(BENCH)/.ready: pyproject.toml benchmarks/requirements.txt
 	    --requirement benchmarks/requirements.txt --editable ".[fast]"
 	@touch $@
 
-bench: $(BENCH)/.ready  ## Measure beside the SDK and others, into docs/performance.md (ROUNDS=3 ONLY=)
+bench: $(BENCH)/.ready  ## Measure beside the SDK and others, into docs/explanation/performance.md (ROUNDS=3 ONLY=)
 	@$(BENCH)/bin/python -m benchmarks.suite --rounds $(ROUNDS) --only "$(ONLY)"
 
 startup: $(BENCH)/.ready  ## Measure commands, and a host until its first message
@@ -92,4 +96,4 @@ imports: $(STAMP)  ## Import rules between the packages
 check: lint types imports test  ## What CI runs
 
 clean:  ## Remove what setup and runs have made here
-	@rm -rf .venv $(BENCH) .azurite .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf .venv $(BENCH) .azurite .mypy_cache .ruff_cache .pytest_cache .hypothesis site

@@ -17,8 +17,8 @@ from benchmarks.rounds import Runs
 from benchmarks.service import ROOT
 from benchmarks.targets import BATCH, find, targets
 
-PAGE = ROOT / "docs" / "performance.md"
-CHART = ROOT / "docs" / "performance.svg"
+PAGE = ROOT / "docs" / "explanation" / "performance.md"
+CHART = ROOT / "docs" / "explanation" / "performance.svg"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 GROWTH = 0.05
 _CONSUMERS = (

@@ -24,7 +24,7 @@ EPILOG = """\b
 Examples:
   qtrigger pause charge
   qtrigger pause charge --for 10m --reason "the bank is down"
-  qtrigger pause                       list what is paused
+  qtrigger pause                       # list what is paused
 """
 
 

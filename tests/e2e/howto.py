@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 
-from tests.e2e.support import REPOSITORY, ProjectFolder
+from tests.docs.blocks import DOCS, blocks
+from tests.e2e.support import ProjectFolder
 
-_BLOCK = re.compile(r"^```\w+ (?P<path>\S+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _QUEUE = re.compile(
     r'(?P<key>"(?:queueName|poisonQueueName)":\s*|queue_name=)"(?P<name>[a-z0-9-]+)"'
 )
@@ -20,8 +20,8 @@ def write_project(page: str, folder: ProjectFolder) -> list[str]:
 
     Queues get the test's own prefix, see `ProjectFolder.queue`.
     """
-    text = (REPOSITORY / "docs" / "how-to" / f"{page}.md").read_text(encoding="utf-8")
-    files = {found["path"]: found["text"] for found in _BLOCK.finditer(text)}
+    shown = blocks(DOCS / "how-to" / f"{page}.md")
+    files = {block.path: block.text for block in shown if block.path}
     assert files, f"{page} shows no file"
     for path, content in files.items():
         target = folder.root / path

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-PAGE = Path(__file__).parents[3] / "docs" / "unit-testing.md"
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "unit-testing.md"
 
 
 def page() -> dict[str, Any]:

@@ -1,0 +1,120 @@
+"""Whether the commands of a `console` block exist: their verbs, flags and values.
+
+Owns how such a block is read, and which programs of others it may call. Nothing is run.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+from collections.abc import Iterator
+
+import click
+
+from qtrigger.cli.main import cli
+from tests.docs.blocks import REPOSITORY
+
+# Of others: what a reader has, or is told to install. Their own flags are not looked at.
+PROGRAMS = frozenset(
+    {
+        *(
+            "cat",
+            "cd",
+            "chmod",
+            "cp",
+            "curl",
+            "echo",
+            "export",
+            "install",
+            "kill",
+            "mkdir",
+            "rm",
+            "source",
+        ),
+        *("touch", "true"),
+        *("python", "python3", "pip", "pipx", "uv", "git", "jq"),
+        *("az", "docker", "kubectl", "minikube", "podman", "promtool"),
+        *("journalctl", "systemctl", "systemd-analyze", "useradd"),
+    }
+)
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_TARGETS = frozenset(re.findall(r"^([a-z]+):", (REPOSITORY / "Makefile").read_text(), re.MULTILINE))
+_JOINTS = frozenset({"&&", "||", "|", ";", "&"})
+_REDIRECTION = re.compile(r"\d*[<>]")
+
+
+def problems(text: str) -> Iterator[str]:
+    """What is wrong with a block's commands; nothing where all is right."""
+    for line in lines(text):
+        for command in _commands(line):
+            if problem := _problem(command):
+                yield f"{line}: {problem}"
+
+
+def lines(text: str) -> list[str]:
+    """A block's command lines: those after `$ ` where there are any, else all of them."""
+    joined = text.replace("\\\n", " ").splitlines()
+    prompted = [line.removeprefix("$ ") for line in joined if line.startswith("$ ")]
+    return prompted or [line for line in joined if line.strip()]
+
+
+def _commands(line: str) -> Iterator[list[str]]:
+    lexer = shlex.shlex(line, posix=True, punctuation_chars="&|;")
+    lexer.whitespace_split = True
+    words = list[str]()
+    for word in [*lexer, ";"]:
+        if word in _JOINTS:
+            if words:
+                yield words
+            words = []
+        else:
+            words.append(word)
+
+
+def _problem(words: list[str]) -> str:
+    while words and (_ASSIGNMENT.match(words[0]) or words[0] in ("sudo", "exec")):
+        words = words[1:]
+    if not words:
+        return ""
+    program, arguments = words[0].rpartition("/")[2], words[1:]
+    if program == "qtrigger":
+        return _not_taken(arguments)
+    if program == "make":
+        unknown = [word for word in arguments if "=" not in word and word not in _TARGETS]
+        return f"the Makefile has no {', '.join(unknown)}" if unknown else ""
+    if program in ("python", "python3") and arguments[:1] == ["-m"]:
+        return "" if importlib.util.find_spec(arguments[1]) else f"no module {arguments[1]}"
+    return "" if program in PROGRAMS else f"{program} is not in tests/docs/commands.py"
+
+
+def _not_taken(arguments: list[str]) -> str:
+    """Why `qtrigger` would refuse these words; files need not be there."""
+    for place, word in enumerate(arguments):
+        if _REDIRECTION.match(word):
+            arguments = arguments[:place]
+            break
+    try:
+        _parse(cli, "qtrigger", arguments, None)
+    except click.exceptions.Exit:
+        return ""
+    except click.UsageError as error:
+        return "" if _absent(error.message) else error.format_message()
+    return ""
+
+
+def _absent(message: str) -> bool:
+    """A file that the reader has."""
+    return "does not exist" in message or "No such file" in message
+
+
+def _parse(
+    command: click.Command, name: str, arguments: list[str], parent: click.Context | None
+) -> None:
+    context = command.make_context(name, list(arguments), parent=parent)
+    left = [*context._protected_args, *context.args]
+    if isinstance(command, click.Group) and left:
+        found, inner, rest = command.resolve_command(context, left)
+        assert inner is not None
+        assert found is not None
+        _parse(inner, found, rest, context)
