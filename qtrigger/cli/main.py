@@ -41,6 +41,7 @@ VERBS = {
     "resume": "End a function's pause, and close its circuit breaker.",
     "init": "Write the files of a new project.",
     "new": "Add a function to the project.",
+    "systemd": "Write a hardened systemd unit for the project.",
     "doctor": "Look at this machine, and say what stands in the way and its cure.",
     "docker": "Print a Dockerfile for the project.",
     "emulator": "Run or show the project's local queue service, or remove its data.",

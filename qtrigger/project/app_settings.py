@@ -54,6 +54,11 @@ def own(project: Project) -> Iterator[AppSetting]:
             yield AppSetting(name=name, value=_shown(name, value), origin=origin)
 
 
+def is_hidden(name: str) -> bool:
+    """Whether a setting of that name may hold a secret."""
+    return _folded(name) not in _HARMLESS and not _SWITCH.fullmatch(_folded(name))
+
+
 def _named(functions: tuple[FunctionDefinition, ...]) -> Iterator[str]:
     """The settings that the functions' bindings speak of: connections and expanded names."""
     for function in functions:

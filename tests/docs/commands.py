@@ -23,6 +23,7 @@ PROGRAMS = frozenset(
             "cd",
             "chmod",
             "cp",
+            "ln",
             "curl",
             "echo",
             "export",
