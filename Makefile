@@ -15,7 +15,7 @@ ROUNDS ?= 3
 ONLY ?=
 FUNCTIONS ?= 1 10 200
 
-.PHONY: help setup demo test unit docs chaos soak bench startup reload idle check fmt lint types imports clean
+.PHONY: help setup demo test unit docs package chaos soak bench startup reload idle check fmt lint types imports clean
 
 help:  ## Show what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -49,6 +49,12 @@ unit: $(STAMP)  ## Run the quick tests alone
 docs: $(STAMP)  ## Build the documentation as a site, into site/index.html
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "open site/index.html"
+
+package: $(STAMP)  ## Build wheel and sdist into dist/, and try the wheel in a new environment
+	@rm -rf dist
+	@$(BIN)/python -m build --no-isolation --outdir dist . >/dev/null
+	@$(BIN)/python -m twine check --strict dist/*
+	@$(BIN)/python -m tests.packaging.installed dist
 
 chaos: $(STAMP)  ## Kill and starve hosts, then account for every message (MINUTES=3 SEED=1)
 	@$(BIN)/python -m tests.chaos.chaos --minutes $(MINUTES) --seed $(SEED)
@@ -96,4 +102,4 @@ imports: $(STAMP)  ## Import rules between the packages
 check: lint types imports test  ## What CI runs
 
 clean:  ## Remove what setup and runs have made here
-	@rm -rf .venv $(BENCH) .azurite .mypy_cache .ruff_cache .pytest_cache .hypothesis site
+	@rm -rf .venv $(BENCH) .azurite .mypy_cache .ruff_cache .pytest_cache .hypothesis dist site
