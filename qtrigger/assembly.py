@@ -35,6 +35,7 @@ from qtrigger.retrying import MessageRuns, Retrying, Run
 from qtrigger.settlement import Settlement
 from qtrigger.slots import Slots
 from qtrigger.throttling import Throttling
+from qtrigger.traffic import Traffic, TrafficOfAll
 from qtrigger.tries import TriesOfAll
 from qtrigger.usual import Where, nowhere
 from qtrigger.wakeups import Wakeups
@@ -44,10 +45,10 @@ from qtrigger.workers.worker import FunctionSpec
 class Assembly:
     """Builds the listeners of one generation; they share services, workers and wake-ups.
 
-    `tries` is what generations before remember of messages.
+    `tries` is what generations before remember of messages, and `traffic` has counted of requests.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a seam of its own
         self,
         config: HostConfig,
         *,
@@ -58,6 +59,7 @@ class Assembly:
         random: Random,
         changed: Callable[[], None],
         tries: TriesOfAll | None = None,
+        traffic: TrafficOfAll | None = None,
     ) -> None:
         self._config = config
         self._services = services.watched(self._throttling_of)
@@ -67,6 +69,7 @@ class Assembly:
         self._random = random
         self._changed = changed
         self._tries = tries or TriesOfAll()
+        self._traffic = traffic or TrafficOfAll()
         self._slots = Slots(config.max_concurrent) if config.max_concurrent else None
         self.wakeups = Wakeups()
         self.throttling: list[Throttling] = []
@@ -83,7 +86,8 @@ class Assembly:
         `notify` is told of its poisoned messages, `where` says where a run's code stands; `run` is
         where its runs go, if they go elsewhere than those of the others.
         """
-        queue = self._services.of(function.trigger.account).queue(function.trigger.queue)
+        traffic = self._traffic.of(function.name)
+        queue = self.queue_of(function, function.trigger.queue)
         interval_s = function.options.max_polling_interval_s
         state = QueueState(
             function.name,
@@ -110,6 +114,7 @@ class Assembly:
             state=state,
             changed=self._changed,
             bounds=self._bounds(function, rate, probing),
+            traffic=traffic,
         )
         guard = self._guard(function, queue)
         if guard is not None and probing is not None:
@@ -117,6 +122,11 @@ class Assembly:
             listener.guarded_by(guard, probing)
         self.wakeups.register(queue.address, listener.wake)
         return listener
+
+    def queue_of(self, function: FunctionDefinition, name: str) -> QueueClient:
+        """That queue in the account of the function's trigger, counted as its traffic."""
+        queue = self._services.of(function.trigger.account).queue(name)
+        return watched(queue, self._traffic.of(function.name))
 
     def forget(self, listener: Listener) -> None:
         """A listener has ended while others go on: nothing of it is kept here."""
@@ -191,7 +201,11 @@ class Assembly:
             run=run,
             due=None if rate is None else rate.due,
             outputs=output_writer(
-                function, services=self._services, clock=self._clock, wakeups=self.wakeups
+                function,
+                services=self._services,
+                clock=self._clock,
+                wakeups=self.wakeups,
+                traffic=self._traffic.of(function.name),
             ),
             clock=self._clock,
             random=self._random,
@@ -204,7 +218,7 @@ class Assembly:
                 poison=None, clock=self._clock, wakeups=self.wakeups, random=self._random
             )
         account = function.trigger.account
-        queue, refusals = self._services.of(account).queue(name), Refusals(name, state)
+        queue, refusals = self.queue_of(function, name), Refusals(name, state)
         return Settlement(
             poison=watched(queue, refusals),
             poison_ttl_s=function.own.poison_ttl_s,
@@ -220,9 +234,14 @@ class Assembly:
 
 
 def output_writer(
-    function: FunctionDefinition, *, services: QueueServices, clock: Clock, wakeups: Wakeups
+    function: FunctionDefinition,
+    *,
+    services: QueueServices,
+    clock: Clock,
+    wakeups: Wakeups,
+    traffic: Traffic | None = None,
 ) -> OutputWriter:
-    """Return what writes the outputs of the function's runs."""
+    """Return what writes the outputs of the function's runs; their requests are its `traffic`."""
 
     def resolve(template: str, data: Mapping[str, object]) -> str:
         return expressions.queue_name(
@@ -233,6 +252,8 @@ def output_writer(
             function_name=function.name,
         )
 
+    if traffic is not None:
+        services = services.watched(lambda _account: traffic)
     return OutputWriter(
         function, services=services, resolve_name=resolve, clock=clock, wakeups=wakeups
     )

@@ -23,10 +23,12 @@ from qtrigger.notices import Notices, OpenTellers
 from qtrigger.pauses import Pause, Pauses
 from qtrigger.pausing import Pausing
 from qtrigger.project.model import FunctionDefinition, Project
+from qtrigger.queues.client import QueueClient
 from qtrigger.queues.services import QueueServices
 from qtrigger.retrying import Run
 from qtrigger.roster import Roster
 from qtrigger.throttling import Throttling
+from qtrigger.traffic import TrafficOfAll
 from qtrigger.tries import TriesOfAll
 from qtrigger.workers.succession import Succession
 from qtrigger.workers.worker import Loaded, LoadFailure, Workers
@@ -39,11 +41,11 @@ class Host:
     """Runs one project's functions until told to stop.
 
     `workers` is any `Workers`; the pool is one. `random` seeds the back-off of the listeners,
-    and `tries` is what hosts before it in this process remember of messages. `pauses` says which
-    functions are paused by hand; None for none ever.
+    and `tries` is what hosts before it in this process remember of messages, `traffic` what they
+    have counted of requests. `pauses` says which functions are paused by hand; None for none ever.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a seam of its own
         self,
         project: Project,
         *,
@@ -54,6 +56,7 @@ class Host:
         random: Random,
         tries: TriesOfAll | None = None,
         pauses: Pauses | None = None,
+        traffic: TrafficOfAll | None = None,
     ) -> None:
         self.project = project
         self.failures: Mapping[str, LoadFailure] = {}
@@ -80,6 +83,7 @@ class Host:
             random=random,
             changed=self._idle.note,
             tries=tries,
+            traffic=traffic,
         )
         self._roster = Roster(self._listener, self._workers, forget=self._assembly.forget)
 
@@ -111,6 +115,13 @@ class Host:
     def pause_of(self, function: str) -> Pause | None:
         """The pause under which a function is held."""
         return self._pausing.of(function) if self._pausing is not None else None
+
+    def poison_queue_of(self, function: str) -> QueueClient | None:
+        """Where a function's poisoned messages go, None where there is no such place."""
+        for each in self.project.functions:
+            if each.name == function and each.poison_queue:
+                return self._assembly.queue_of(each, each.poison_queue)
+        return None
 
     @property
     def throttling(self) -> Sequence[Throttling]:

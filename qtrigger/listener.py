@@ -25,6 +25,7 @@ from qtrigger.project.model import FunctionDefinition
 from qtrigger.queue_state import MISSING, OK, QueueState
 from qtrigger.queues.client import QueueClient, QueueMessage
 from qtrigger.receiving import Receiving
+from qtrigger.traffic import Traffic
 
 # Why a listener is paused; it polls while there is no reason left.
 BROKEN = "breaker"
@@ -48,7 +49,7 @@ class Listener:
 
     At most `batchSize + newBatchThreshold` messages are in processing: no more are asked for than
     there is room for, see `receiving`, and than the `bounds` allow. `changed` is called after each
-    poll and each message's end.
+    poll and each message's end; polls are counted in `traffic`.
     """
 
     def __init__(  # noqa: PLR0913 - each is a seam of its own
@@ -63,6 +64,7 @@ class Listener:
         state: QueueState,
         changed: Callable[[], None],
         bounds: Bounds | None = None,
+        traffic: Traffic | None = None,
     ) -> None:
         self.function = function.name
         self.queue = queue
@@ -103,6 +105,7 @@ class Listener:
         self._guard: Guard | None = None
         self._probing = AtMost()
         self._state = state
+        self._traffic = traffic or Traffic()
         self.polled = asyncio.Event()
         self.active_at = clock.monotonic()
 
@@ -262,12 +265,14 @@ class Listener:
             return _Wait(self._nothing_there())
         except QueueUnavailable as error:
             self._exists = False
+            self._traffic.failed_polls += 1
             wait_s = max(self._idle_wait(), error.retry_after_s or 0.0)
             self._state.unavailable(error, wait_s)
             return _Wait(wait_s, min(max(FAULT_PAUSE_S, error.retry_after_s or 0.0), wait_s))
         except QueueError as error:
             self._exists = False
-            wait_s = self._backoff.give_up()
+            self._traffic.failed_polls += 1
+            self._traffic.wait_s = wait_s = self._backoff.give_up()
             hint = "Grant the right; polling goes on." if isinstance(error, AccessDenied) else ""
             self._state.failing(error, hint, wait_s)
             return _Wait(wait_s, wait_s)
@@ -302,6 +307,10 @@ class Listener:
         if messages:
             self._found_since_wait = True
             self.active_at = answered_at
+            self._traffic.found += 1
+            self._traffic.wait_s = 0.0
+        else:
+            self._traffic.empty += 1
         if self._tells_polls:
             self._sink.emit(
                 PollFinished(
@@ -337,10 +346,12 @@ class Listener:
 
     def _nothing_there(self) -> float:
         self._exists = False
+        self._traffic.missing += 1
         wait_s = self._idle_wait()
         self._state.missing(wait_s)
         return wait_s
 
     def _idle_wait(self) -> float:
         found, self._found_since_wait = self._found_since_wait, False
-        return self._backoff.next(found=found)
+        self._traffic.wait_s = wait_s = self._backoff.next(found=found)
+        return wait_s

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 
 from qtrigger import __version__
 from qtrigger.clock import Clock
-from qtrigger.errors import QueueMissing, QueueRejected, QueueUnavailable
+from qtrigger.errors import QueueError, QueueMissing, QueueRejected, QueueUnavailable
 from qtrigger.overdue import Limit, Overdue
 from qtrigger.queues import wire
 from qtrigger.queues.account import Account
@@ -25,6 +25,7 @@ from qtrigger.queues.httptools_transport import HttptoolsTransport
 from qtrigger.queues.markup import MarkupError, read_sent_id, read_time
 from qtrigger.queues.message_list import read_messages
 from qtrigger.queues.reach import proxy_for
+from qtrigger.queues.request_counts import RequestCounts
 from qtrigger.queues.transport import NoAnswer, Response, Silence, Transport
 from qtrigger.queues.wire import Request
 
@@ -35,8 +36,9 @@ class RestQueueService:
     """A `QueueService` for one account.
 
     Each verb ends within `timeout_s` seconds, the fetching of a token included; a caller with
-    less time cancels it. Proxies are read from the environment once, here. Raises AccessDenied
-    for a credential that can never work (a key that is not base64, an identity over http).
+    less time cancels it. Requests are counted in `counts`. Proxies are read from the environment
+    once, here. Raises AccessDenied for a credential that can never work (a key that is not base64,
+    an identity over http).
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class RestQueueService:
         transport: Transport | None = None,
         signer: Signer | None = None,
         timeout_s: float = REQUEST_TIMEOUT_S,
+        counts: RequestCounts | None = None,
     ) -> None:
         parts = urlsplit(account.endpoint)
         origin = f"{parts.scheme}://{parts.netloc}"
@@ -54,6 +57,7 @@ class RestQueueService:
         self._clock = clock
         self._root = parts.path.rstrip("/")
         self._timeout_s = timeout_s
+        self._counts = counts or RequestCounts()
         self._overdue = Overdue(clock)
         self._signer = signer or signer_for(account, clock)
         self._transport = transport or transport_to(origin, os.environ)
@@ -79,14 +83,22 @@ class RestQueueService:
                     request.method, target, headers, request.body
                 )
         except NoAnswer as failure:
+            self._counts.note(request.operation.name)
             raise from_silence(self.attempt(address, request), failure) from failure
         except TimeoutError:
+            self._counts.note(request.operation.name)
             late = NoAnswer(Silence.TIMED_OUT, f"{self._timeout_s:g} s")
             raise from_silence(self.attempt(address, request), late) from None
+        self._counts.note(request.operation.name, response.status)
         if response.status not in hoped:
-            attempt = self.attempt(address, request)
-            raise from_response(attempt, response, self._clock.utcnow())
+            raise self._refused(address, request, response)
         return response
+
+    def _refused(self, address: str, request: Request, response: Response) -> QueueError:
+        error = from_response(self.attempt(address, request), response, self._clock.utcnow())
+        if isinstance(error, QueueUnavailable) and error.busy:
+            self._counts.note_throttled()
+        return error
 
     def attempt(self, address: str, request: Request) -> Attempt:
         """What to say of a request that failed."""

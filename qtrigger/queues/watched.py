@@ -46,7 +46,7 @@ class WatchedService:
 
     def queue(self, name: str) -> WatchedQueue:
         """See `QueueService`."""
-        return WatchedQueue(self._service.queue(name), self._watcher)
+        return watched(self._service.queue(name), self._watcher)
 
     async def close(self) -> None:
         """See `QueueService`."""

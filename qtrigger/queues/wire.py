@@ -22,54 +22,67 @@ _BASE64 = re.compile(r"[A-Za-z0-9_.~+/=-]*")
 
 @value(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """What a request does, in words; the least role and the SAS permission that allow it."""
+    """What a request does, in words; the least role and the SAS permission that allow it.
 
+    `name` is a short stable word, for counts.
+    """
+
+    name: str
     words: str
     role: str
     permission: str
 
 
 GET_MESSAGES = Operation(
+    name="get_messages",
     words="get messages",
     role="Storage Queue Data Message Processor",
     permission="p (process)",
 )
 UPDATE_MESSAGE = Operation(
+    name="update_message",
     words="update a message (renew or release its lease)",
     role="Storage Queue Data Contributor",
     permission="u (update)",
 )
 DELETE_MESSAGE = Operation(
+    name="delete_message",
     words="delete a message",
     role="Storage Queue Data Message Processor",
     permission="p (process)",
 )
 PUT_MESSAGE = Operation(
+    name="put_message",
     words="put a message",
     role="Storage Queue Data Message Sender",
     permission="a (add)",
 )
 PEEK_MESSAGES = Operation(
+    name="peek_messages",
     words="peek at messages",
     role="Storage Queue Data Reader",
     permission="r (read)",
 )
 GET_PROPERTIES = Operation(
+    name="get_properties",
     words="read the queue's properties",
     role="Storage Queue Data Reader",
     permission="r (read)",
 )
 CREATE_QUEUE = Operation(
+    name="create_queue",
     words="create the queue",
     role="Storage Queue Data Contributor",
     permission="c (create) of an account SAS",
 )
 CLEAR_MESSAGES = Operation(
+    name="clear_messages",
     words="clear the queue",
     role="Storage Queue Data Contributor",
     permission="d (delete) of an account SAS",
 )
 LIST_QUEUES = Operation(
+    name="list_queues",
     words="list the queues",
     role="Storage Queue Data Reader",
     permission="l (list) of an account SAS",

@@ -12,6 +12,7 @@ from qtrigger.errors import (
     QueueUnavailable,
 )
 from qtrigger.queues.account import Account, Sas, emulator_account
+from qtrigger.queues.request_counts import NO_ANSWER, RequestCounts
 from qtrigger.queues.rest import RestQueueClient, RestQueueService
 from qtrigger.queues.transport import NoAnswer, Response, Silence
 from qtrigger.testing.clock import ManualClock
@@ -160,3 +161,36 @@ async def test_addresses_show_no_secret_and_no_double_slash() -> None:
     assert transport.asked[0][1] == "/orders/messages/m?popreceipt=r&sv=1&sig=s3cret"
     assert "s3cret" not in f"{silent.value} {silent.value!r} {queue!r} {service!r}"
     assert transport.closed
+
+
+async def test_each_request_is_counted_once_by_what_it_is_for_and_how_it_was_answered() -> None:
+    counts = RequestCounts()
+    busy = answer(503, x_ms_error_code="ServerBusy")
+    transport = ScriptedTransport(
+        [
+            answer(200, b"<QueueMessagesList/>"),
+            answer(200, b"<QueueMessagesList/>"),
+            NoAnswer(Silence.BROKEN_OFF),
+            busy,
+            answer(404, x_ms_error_code="MessageNotFound"),
+        ]
+    )
+    account = emulator_account(10001)
+    service = RestQueueService(account, ManualClock(), transport=transport, counts=counts)
+    queue = service.queue("orders")
+
+    await queue.receive(16, 600)
+    await queue.receive(16, 600)
+    for _ in range(2):
+        with pytest.raises(QueueUnavailable):
+            await queue.receive(16, 600)
+    with pytest.raises(QueueError):
+        await queue.delete("m", "r")
+
+    assert counts.by_operation_and_status == {
+        ("get_messages", 200): 2,
+        ("get_messages", NO_ANSWER): 1,
+        ("get_messages", 503): 1,
+        ("delete_message", 404): 1,
+    }
+    assert counts.throttled == 1
