@@ -16,6 +16,7 @@ from qtrigger.cli.answering import Answering
 from qtrigger.cli.emulation import LocalEmulator
 from qtrigger.cli.ending import Reason, run_to_the_end
 from qtrigger.cli.keeping import KeptJournal
+from qtrigger.cli.metered import measuring_of
 from qtrigger.cli.reload_options import OpenChanges, changes_of, reload_options, watches
 from qtrigger.cli.reloading import Reloading
 from qtrigger.cli.several import SeveralValues
@@ -155,11 +156,16 @@ async def run_host(
     def live(host: Host, processes: Processes) -> None:
         journal.apply(host.project)
         answering.standing.now(host, processes)
+        if measuring is not None:
+            measuring.now(host)
 
     logging.getLogger().addHandler(LibraryLogs(sink))
     asyncio.get_running_loop().set_exception_handler(_defects_to(sink))
     emulator = LocalEmulator(root, options.emulator, options.environment, clock, sink)
     starter = HostStarter(options, emulator, clock, sink, live)
+    measuring = measuring_of(starter, answering.standing, clock) if options.metrics else None
+    if measuring is not None:
+        sink.add(measuring.meters)
     reloading = Reloading(starter, starter.told, clock=clock, sink=sink)
     supervisor = Supervisor(
         starter.start,

@@ -28,8 +28,10 @@ from qtrigger.host import Host
 from qtrigger.notices import OpenTellers
 from qtrigger.pauses import PauseFile
 from qtrigger.project.model import Project
+from qtrigger.queues.request_counts import RequestCounts
 from qtrigger.queues.services import QueueServices
 from qtrigger.state import state_folder
+from qtrigger.traffic import TrafficOfAll
 from qtrigger.tries import TriesOfAll
 from qtrigger.workers.python.debugging import PORT as DEBUG_PORT
 
@@ -40,7 +42,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartOptions:
-    """The verb's flags; `root` is the project as the user named it, links and all."""
+    """The verb's flags; `root` is the project as the user named it, links and all.
+
+    `metrics` says that somebody may ask for them.
+    """
 
     root: Path
     environment: str
@@ -52,6 +57,7 @@ class StartOptions:
     state: str | None
     watches: bool = False
     debug: int | None = None
+    metrics: bool = False
 
     @property
     def environ(self) -> Mapping[str, str]:
@@ -64,7 +70,8 @@ class HostStarter:
     """Loads the project and starts the first host for it; `reloading` has its steps for others.
 
     `told` is what was said of the project's faults; `live` hears which host is the live one, and
-    its workers, from before it takes messages.
+    its workers, from before it takes messages. `requests` and `traffic` count what all of them ask
+    of the queue service.
     """
 
     def __init__(
@@ -76,6 +83,8 @@ class HostStarter:
         live: Callable[[Host, WorkerPool], None],
     ) -> None:
         self.told = Told()
+        self.requests = RequestCounts()
+        self.traffic = TrafficOfAll()
         self.interpreter = ""
         self._warm = False
         self._tries = TriesOfAll()
@@ -170,12 +179,13 @@ class HostStarter:
         """See `Starter`."""
         return Host(
             project,
-            services=QueueServices(wiring.open_service_with(self._clock)),
+            services=QueueServices(wiring.open_service_with(self._clock, self.requests)),
             workers=staff.pool,
             clock=self._clock,
             sink=self._sink,
             random=Random(),  # noqa: S311  # spreads polls, guards nothing
             tries=self._tries,
+            traffic=self.traffic,
             pauses=PauseFile(state_folder(self._options.root, self._options.state)),
         )
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from qtrigger.project.model import Problem, Project
     from qtrigger.queues.account import Account
     from qtrigger.queues.client import QueueService
+    from qtrigger.queues.request_counts import RequestCounts
 
 HOST_FILE = "host.json"
 
@@ -97,12 +98,14 @@ def named_root(given: str | None) -> Path:
     return named if is_it and named.samefile(root) else root
 
 
-def open_service_with(clock: Clock) -> Callable[[Account], QueueService]:
-    """Return what opens the service of an account over HTTP."""
+def open_service_with(
+    clock: Clock, counts: RequestCounts | None = None
+) -> Callable[[Account], QueueService]:
+    """Return what opens the service of an account over HTTP; requests are counted in `counts`."""
     from qtrigger.queues.rest import RestQueueService
 
     def open_service(account: Account) -> QueueService:
-        return RestQueueService(account, clock)
+        return RestQueueService(account, clock, counts=counts)
 
     return open_service
 

@@ -32,6 +32,7 @@ from qtrigger.queues.services import QueueServices
 from qtrigger.supervisor import Supervisor
 from qtrigger.testing.clock import ManualClock
 from qtrigger.testing.probe import Probe
+from qtrigger.traffic import TrafficOfAll
 from qtrigger.workers.inline import InlineWorker
 from qtrigger.workers.worker import FunctionSpec, Loaded
 from tests.unit.harness import definition, output
@@ -75,6 +76,7 @@ class House:
         self.max_concurrent = max_concurrent
         self.terminal_gone = False
         self.pauses: Pauses | None = None
+        self.traffic = TrafficOfAll()
 
     def host(self, workers: InlineWorker | None = None) -> Host:
         worker = workers or InlineWorker(self.functions, clock=self.clock)
@@ -86,6 +88,7 @@ class House:
             sink=self.probe,
             random=Random(1),
             pauses=self.pauses,
+            traffic=self.traffic,
         )
 
     async def start_host(self) -> Host:
