@@ -19,7 +19,7 @@ from typing import Any, Final, Protocol
 
 from qtrigger.clock import Clock
 from qtrigger.errors import ProjectError
-from qtrigger.state import STATE_FOLDER, make_folder, state_folder
+from qtrigger.state import STATE_FOLDER, make_folder, share, state_folder
 
 __all__ = ["STATE_FOLDER", "Pause", "PauseFile", "Pauses", "Written", "state_folder", "writable"]
 
@@ -145,6 +145,7 @@ class PauseFile:
             if before.problem:
                 self.path.replace(self.path.with_suffix(".broken"))
             with new.open("w", encoding="utf-8") as file:
+                share(file.fileno(), new.parent)
                 json.dump(content, file, indent=2, ensure_ascii=False)
                 file.flush()
                 os.fsync(file.fileno())
@@ -221,9 +222,11 @@ def _open_lock(folder: Path) -> int:
     """Make the folder, which no repository should take, and open its lock."""
     try:
         make_folder(folder)
-        return os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
         raise _unwritable(folder, error) from error
+    share(lock, folder)
+    return lock
 
 
 @contextmanager

@@ -5,6 +5,8 @@ Owns making it, so that whoever writes there first makes it alike; what is in it
 
 from __future__ import annotations
 
+import contextlib
+import os
 from pathlib import Path
 from typing import Final
 
@@ -25,3 +27,15 @@ def make_folder(folder: Path) -> None:
     ignore = folder / ".gitignore"
     if not ignore.exists():
         ignore.write_text("*\n", "utf-8")
+
+
+def share(descriptor: int, folder: Path) -> None:
+    """Let a file that root has made in the folder belong to whom the folder does.
+
+    A service runs under an account of its own, and an administrator's commands write beside it.
+    On a file system that knows no owners nothing happens.
+    """
+    if os.geteuid() == 0:
+        with contextlib.suppress(OSError):
+            owner = folder.stat()
+            os.fchown(descriptor, owner.st_uid, owner.st_gid)

@@ -173,3 +173,14 @@ async def test_the_folder_is_kept_out_of_repositories(file: PauseFile) -> None:
 def test_the_state_is_within_the_project_or_where_it_is_said_to_be(tmp_path: Path) -> None:
     assert state_folder(tmp_path, None) == tmp_path / ".qtrigger"
     assert state_folder(tmp_path, "/var/lib/orders") == Path("/var/lib/orders")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root writes for others")
+async def test_what_root_writes_belongs_to_whom_the_state_folder_does(file: PauseFile) -> None:
+    file.path.parent.mkdir()
+    os.chown(file.path.parent, 12345, 12346)
+
+    await file.pause(pause("charge"), ManualClock())
+
+    for written in (file.path, file.path.with_name("lock")):
+        assert (written.stat().st_uid, written.stat().st_gid) == (12345, 12346)
