@@ -25,6 +25,8 @@ Examples:
   qtrigger pause charge
   qtrigger pause charge --for 10m --reason "the bank is down"
   qtrigger pause                       # list what is paused
+
+Exit codes: 0 done, 2 there is no such function, 3 the project or what is paused cannot be read.
 """
 
 

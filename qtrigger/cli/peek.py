@@ -20,6 +20,8 @@ EPILOG = """\b
 Examples:
   qtrigger peek orders
   qtrigger peek orders -n 32 --json
+
+Exit codes: 0 shown, 3 the project cannot be read, 4 the service cannot be reached or refuses.
 """
 _COLUMNS = ("ID", "INSERTED", "TRIES", "SIZE", "BODY")
 

@@ -58,7 +58,10 @@ def list_(name: str | None, form: str, **flags: Any) -> None:
 @format_option
 @shared_options
 def show(message_id: str, form: str, **flags: Any) -> None:
-    """Show the body of the message ID, and every failed try with its traceback and log lines."""
+    """Show the body of the message ID, and every failed try with its traceback and log lines.
+
+    Exit codes: 0 shown, 2 there is no such message, 4 the service cannot be reached or refuses.
+    """
     from qtrigger.cli.poison_list import peek_at, show_one
 
     setting = Setting(None, flags)

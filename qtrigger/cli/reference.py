@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import click
 
 from qtrigger.cli.main import VERBS, cli
-from qtrigger.errors import ExitCode
 
 _INTRODUCTION: Final = """\
 # Command line
@@ -26,33 +25,19 @@ Results go to standard output; errors, hints and progress to standard error.
 Colour is shown on a terminal only, and not with `NO_COLOR` or `TERM=dumb`.
 The project is the nearest folder upwards with a `host.json`; `qtrigger -C DIR …` begins in DIR.
 Nothing is sent to anybody but the project's own storage accounts: there is no telemetry.
+What each verb may end with: [exit codes](exit-codes.md).
 """
-_MEANINGS: Final = {
-    ExitCode.OK: "done; stopped on request; nothing left to do",
-    ExitCode.BUG: "a defect of qtrigger",
-    ExitCode.USAGE: "wrong usage",
-    ExitCode.PROJECT: "the project cannot be run, or has errors",
-    ExitCode.SERVICE: "the queue service cannot be reached or refuses",
-    ExitCode.PARTLY: "partly done",
-    ExitCode.FAILED: "the function failed (`invoke`)",
-}
 
 
 def page() -> str:
     """The whole page, as Markdown."""
-    parts = [_INTRODUCTION, "## Exit codes\n", _table(("code", "meaning"), _exit_codes())]
+    parts = [_INTRODUCTION]
     group = click.Context(cli, info_name="qtrigger")
     for verb in VERBS:
         command = cli.get_command(group, verb)
         assert command is not None
         parts += _command(command, ("qtrigger", verb))
     return "\n".join(parts)
-
-
-def _exit_codes() -> Iterator[tuple[str, str]]:
-    for code in ExitCode:
-        yield str(int(code)), _MEANINGS[code]
-    yield "130, 143", "left at once by a second Ctrl-C or SIGTERM"
 
 
 def _command(command: click.Command, path: tuple[str, ...]) -> Iterator[str]:
@@ -69,7 +54,7 @@ def _command(command: click.Command, path: tuple[str, ...]) -> Iterator[str]:
         if isinstance(each, click.Option) and not each.hidden
     ]
     if rows:
-        yield _table(("flag", "default", "variable", "meaning"), rows)
+        yield table(("flag", "default", "variable", "meaning"), rows)
     if command.epilog:
         yield f"{_epilog(command.epilog)}\n"
     for name, inner in command.commands.items() if isinstance(command, click.Group) else ():
@@ -82,7 +67,7 @@ def _option(option: click.Option) -> tuple[str, ...]:
         names += " / " + ", ".join(f"`{name}`" for name in option.secondary_opts)
     if not (option.is_flag or option.count):
         names += f" {_value(option)}"
-    return names, _default(option), f"`{option.envvar}`", _line(option.help)
+    return names, _default(option), f"`{option.envvar}`", line(option.help)
 
 
 def _value(option: click.Option) -> str:
@@ -104,7 +89,7 @@ def _default(option: click.Option) -> str:
 
 def _text(help_text: str | None) -> str:
     """Its paragraphs; those that click keeps as they are stay so too."""
-    return "\n\n".join(_line(each) for each in (help_text or "").split("\n\n") if each.strip())
+    return "\n\n".join(line(each) for each in (help_text or "").split("\n\n") if each.strip())
 
 
 def _epilog(epilog: str) -> str:
@@ -116,15 +101,17 @@ def _epilog(epilog: str) -> str:
             code = "\n".join(line.removeprefix("  ") for line in rest.splitlines())
             parts.append(f"```console\n{code}\n```")
         else:
-            parts.append(_line(paragraph))
+            parts.append(line(paragraph))
     return "\n\n".join(parts)
 
 
-def _line(text: str | None) -> str:
+def line(text: str | None) -> str:
+    """A help text as one line."""
     return " ".join((text or "").replace("\b", "").split())
 
 
-def _table(header: tuple[str, ...], rows: Any) -> str:
+def table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """A table in Markdown."""
     lines = [header, tuple("---" for _ in header), *rows]
     cells = [[cell.replace("|", "\\|") for cell in line] for line in lines]
     return "\n".join(f"| {' | '.join(line)} |" for line in cells) + "\n"

@@ -15,6 +15,8 @@ EPILOG = """\b
 Examples:
   qtrigger resume charge
   qtrigger resume charge ./orders
+
+Exit codes: 0 done, 2 there is no such function, 3 the project cannot be read.
 """
 
 

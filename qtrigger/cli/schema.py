@@ -18,6 +18,8 @@ EPILOG = """\b
 Examples:
   qtrigger schema host --out host.schema.json
   qtrigger schema function
+
+Exit codes: 0 done, 2 wrong usage, or the file cannot be written.
 """
 
 

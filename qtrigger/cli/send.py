@@ -38,6 +38,9 @@ Examples:
   qtrigger send orders '{"id": 1}' '{"id": 2}'
   qtrigger send orders --file orders.jsonl --json --rate 50/s
   qtrigger send orders later --delay 10m --ttl 1d
+
+Exit codes: 0 all sent, 2 wrong usage, or a text that no queue can hold, 3 the project cannot be
+read, 4 the service cannot be reached or refuses: it says how many were sent.
 """
 
 

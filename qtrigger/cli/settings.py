@@ -27,6 +27,8 @@ EPILOG = """\b
 Examples:
   qtrigger settings
   qtrigger settings --environment Production --format json
+
+Exit codes: 0 shown, 3 the project has errors that keep it from running.
 """
 
 

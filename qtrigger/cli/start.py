@@ -55,6 +55,9 @@ EPILOG = """\b
 Examples:
   qtrigger start
   qtrigger start ./orders --functions charge refund --exit-when-idle 10
+
+Exit codes: 0 stopped as asked, or idle, 3 the project cannot be run, 4 the queue service cannot be
+reached or refuses, 5 messages are left that come back when their leases end.
 """
 
 

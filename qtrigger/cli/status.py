@@ -20,7 +20,7 @@ Examples:
   qtrigger status ./orders --watch
   qtrigger status --check && echo ready
 
-Exit codes: 0 done, 4 no host runs; with --check 0 ready, 1 not.
+Exit codes: 0 done, 4 no host runs; with --check 0 ready and 1 not ready.
 """
 
 
