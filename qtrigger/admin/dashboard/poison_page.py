@@ -1,0 +1,312 @@
+"""The page of what was given up: every poison queue, what failed in it, and each message.
+
+Owns how it is shown. What stands in the queues, and what is done to it, is told by the routes of
+`/api/poison`; the page has no deed of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from qtrigger.admin.dashboard import words
+from qtrigger.admin.dashboard.cells import Cells
+from qtrigger.admin.dashboard.layout import cell, dialog, nothing, page, path, problem, table
+from qtrigger.admin.dashboard.looking import View, functions_of
+from qtrigger.admin.dashboard.markup import Markup, Value, tag
+from qtrigger.admin.dashboard.poison_message import message_detail
+from qtrigger.admin.dashboard.seen import Document, PoisonSeen
+from qtrigger.admin.route import Answer, Refusal
+
+_HEADER: Final = (
+    ("", "check"),
+    ("Message", ""),
+    ("Age", "figure"),
+    ("Tries", "figure"),
+    ("Size", "figure"),
+    ("Function", ""),
+    ("Why", "wide"),
+)
+_QUERY: Final = ("queue", "error", "contains")
+
+
+async def poison_page(
+    query: Mapping[str, str], view: View, cells: Cells, poison: PoisonSeen | None
+) -> Answer:
+    """The page. Raises Refusal as the routes of `/api/poison` do."""
+    if poison is None:
+        return _page(view, cells, nothing("This host cannot tell what is in its poison queues."))
+    queues = (await poison.queues())["queues"]
+    chosen = _chosen(queues, query.get("queue", ""))
+    if chosen is None:
+        return _page(view, cells, nothing("No function of this project has a poison queue."))
+    parts: list[Markup] = [_queues(queues, chosen)]
+    if chosen.get("problem"):
+        parts.append(problem(f"{chosen['queue']}: {chosen['problem']}"))
+    else:
+        asked = {key: query[key] for key in ("error", "contains") if query.get(key)}
+        found = await poison.messages(chosen["queue"], asked)
+        opened = await _opened(poison, chosen["queue"], query.get("id", ""))
+        shows = view.document["environment"] == "Development" or query.get("body") == "1"
+        parts.append(_messages(chosen, found, query, opened, shows_body=shows))
+    return _page(view, cells, *parts)
+
+
+def _page(view: View, cells: Cells, *parts: Markup) -> Answer:
+    head = tag("div", tag("h1", "Poison"), class_="tools")
+    return page("Poison", "/poison", view, cells, head, *parts, _confirm())
+
+
+def _chosen(queues: Sequence[Document], name: str) -> Document | None:
+    """The queue that is asked for, else the fullest. Raises Refusal (404)."""
+    if not name:
+        return max(queues, key=lambda each: each.get("count") or 0, default=None)
+    for each in queues:
+        if each["queue"] == name:
+            return each
+    raise Refusal(404, f"no function of this project has a poison queue {name!r}")
+
+
+async def _opened(poison: PoisonSeen, queue: str, message_id: str) -> Document | None:
+    if not message_id:
+        return None
+    try:
+        return await poison.message(queue, message_id)
+    except Refusal as refusal:
+        if refusal.status != 404:
+            raise
+        return {"id": message_id, "gone": refusal.text}
+
+
+def _queues(queues: Sequence[Document], chosen: Document) -> Markup:
+    links = (
+        tag(
+            "a",
+            tag("span", each["queue"], class_="name"),
+            tag("span", _count(each), class_="count", data_s="bad" if each.get("count") else ""),
+            tag("span", _from(each), class_="under"),
+            href=path("poison", queue=each["queue"]),
+            aria_current="true" if each is chosen else None,
+        )
+        for each in sorted(queues, key=lambda each: -(each.get("count") or 0))
+    )
+    return tag("nav", *links, class_="tabs", aria_label="Poison queues")
+
+
+def _count(queue: Document) -> str:
+    return ("~" if queue.get("more") else "") + words.number(queue.get("count"))
+
+
+def _from(queue: Document) -> str:
+    names = ", ".join(functions_of(queue))
+    oldest = queue.get("oldest_s")
+    return f"of {names}" + (f" · oldest {words.age(oldest)}" if oldest is not None else "")
+
+
+def _messages(
+    queue: Document,
+    found: Document,
+    query: Mapping[str, str],
+    opened: Document | None,
+    *,
+    shows_body: bool,
+) -> Markup:
+    messages = found["messages"]
+    rows = [
+        row for each in messages for row in _rows(each, queue, query, opened, shows_body=shows_body)
+    ]
+    listed = (
+        table(_HEADER, rows, label=f"Messages in {queue['queue']}", class_="rows poison")
+        if messages
+        else nothing(
+            "No message like this."
+            if query.get("error") or query.get("contains")
+            else "It is empty."
+        )
+    )
+    return tag(
+        "section",
+        _filter(queue, query, len(messages)),
+        _groups(queue, found, query),
+        _actions(queue, found, query),
+        listed,
+        nothing(_beyond(queue, found)) if found.get("more") else None,
+        id="poison",
+    )
+
+
+def _beyond(queue: Document, found: Document) -> str:
+    seen = found.get("seen", len(found["messages"]))
+    return (
+        f"These are of the first {seen}: the service shows no further without taking them. "
+        f"About {words.number(queue.get('count'))} are there; what is done to all matching reaches "
+        "every one."
+    )
+
+
+def _filter(queue: Document, query: Mapping[str, str], count: int) -> Markup:
+    return tag(
+        "form",
+        tag("h2", queue["queue"]),
+        tag("span", str(count), class_="tally"),
+        tag("input", type="hidden", name="queue", value=queue["queue"]),
+        tag("input", type="hidden", name="error", value=query["error"])
+        if query.get("error")
+        else None,
+        tag(
+            "input",
+            type="search",
+            name="contains",
+            class_="filter",
+            value=query.get("contains", ""),
+            placeholder="Body, error or id   /",
+            aria_label="Filter messages by text",
+        ),
+        tag("button", "Filter", type="submit", class_="nojs"),
+        class_="tools",
+        action="/poison",
+        data_swap="",
+    )
+
+
+def _groups(queue: Document, found: Document, query: Mapping[str, str]) -> Markup | None:
+    groups = found.get("groups") or ()
+    if not groups:
+        return None
+    kept = {"queue": queue["queue"], "contains": query.get("contains", "")}
+    chosen = query.get("error", "")
+    chips = [
+        tag(
+            "a",
+            "all errors",
+            href=path("poison", **kept),
+            aria_current="true" if not chosen else None,
+            data_swap="",
+        )
+    ]
+    chips += [
+        tag(
+            "a",
+            each["error_type"] or "not known",
+            tag("span", words.number(each["count"]), class_="count"),
+            href=path("poison", **kept, error=each["error_type"]),
+            aria_current="true" if chosen == each["error_type"] else None,
+            data_swap="",
+        )
+        for each in groups
+    ]
+    return tag("nav", *chips, class_="chips", aria_label="Error types")
+
+
+def _actions(queue: Document, found: Document, query: Mapping[str, str]) -> Markup | None:
+    """Buttons for what is selected and for all that match; what they send stands in `data-`."""
+    if not found["messages"]:
+        return None
+    narrowed = {
+        key: query[name]
+        for name, key in (("error", "error_type"), ("contains", "contains"))
+        if query.get(name)
+    }
+    count = len(found["messages"]) if narrowed else queue.get("count") or len(found["messages"])
+    shown = ("about " if found.get("more") else "") + words.number(count)
+    matching = json.dumps(narrowed or {"all": True})
+
+    def button(deed: str, which: str, label: str, **more: Value) -> Markup:
+        return tag(
+            "button",
+            label,
+            type="button",
+            data_deed=deed,
+            data_which=which,
+            data_post=path("api", "poison", queue["queue"], deed),
+            **more,
+        )
+
+    all_words = "all matching" if narrowed else "all"
+    return tag(
+        "div",
+        button("requeue", "selected", "Requeue selected", class_="strong", disabled=True),
+        button("delete", "selected", "Delete selected", disabled=True),
+        tag("span", class_="gap"),
+        button("requeue", matching, f"Requeue {all_words} ({shown})", data_count=count),
+        button(
+            "delete", matching, f"Delete {all_words} ({shown})", class_="danger", data_count=count
+        ),
+        class_="js actions",
+        role="toolbar",
+        aria_label="What to do with messages",
+    )
+
+
+def _rows(
+    message: Document,
+    queue: Document,
+    query: Mapping[str, str],
+    opened: Document | None,
+    *,
+    shows_body: bool,
+) -> Iterator[Markup]:
+    is_open = opened is not None and opened["id"] == message["id"]
+    kept = {key: query.get(key, "") for key in _QUERY} | {"queue": queue["queue"]}
+    error = message.get("error") or {}
+    yield tag(
+        "tr",
+        tag(
+            "td",
+            tag(
+                "input",
+                type="checkbox",
+                class_="js",
+                value=message["id"],
+                aria_label=f"Select message {message['id']}",
+            ),
+            class_="check",
+        ),
+        cell(
+            "Message",
+            tag(
+                "a",
+                tag("code", message["id"][:8]),
+                href=path("poison", **kept, id="" if is_open else message["id"]),
+                class_="open",
+                data_swap="",
+                aria_expanded="true" if is_open else "false",
+                title=message["id"],
+            ),
+        ),
+        cell("Age", words.age(message.get("age_s")), class_="figure"),
+        cell("Tries", words.number(message.get("tries")), class_="figure"),
+        cell("Size", words.size(message.get("size")), class_="figure"),
+        cell("Function", message.get("function") or words.NOT_KNOWN),
+        cell(
+            "Why",
+            tag("span", f"{error['type']}: {error.get('message', '')}"[:200], class_="raised")
+            if error.get("type")
+            else tag("span", "not known to the journal", class_="raised quiet"),
+            class_="wide",
+        ),
+        data_row=message["id"],
+        class_="opened" if is_open else None,
+    )
+    if is_open and opened is not None:
+        inside = message_detail(
+            opened, path("poison", **kept, id=message["id"], body="1"), shows_body=shows_body
+        )
+        yield tag("tr", tag("td", inside, colspan=len(_HEADER)), class_="detail")
+
+
+def _confirm() -> Markup:
+    """The dialog in which a deed is confirmed; the script fills in which and how many."""
+    return dialog(
+        "confirm",
+        "Are you sure?",
+        tag("p", id="confirm-text"),
+        tag("progress", id="confirm-progress", hidden=True, aria_label="Progress"),
+        tag(
+            "div",
+            tag("button", "Cancel", type="button", data_close=""),
+            tag("button", "Do it", type="button", id="confirm-go", class_="strong"),
+            class_="ends",
+        ),
+    )

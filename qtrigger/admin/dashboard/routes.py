@@ -1,0 +1,99 @@
+"""Where the pages are found: the dashboard as routes.
+
+Owns which paths there are and that all pages of one moment show the same figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from qtrigger.admin.dashboard.assets import Assets
+from qtrigger.admin.dashboard.cells import Cells, cells_of
+from qtrigger.admin.dashboard.check_page import check_page, findings_of
+from qtrigger.admin.dashboard.function_page import function_page
+from qtrigger.admin.dashboard.looking import Looking, View
+from qtrigger.admin.dashboard.overview import overview
+from qtrigger.admin.dashboard.poison_page import poison_page
+from qtrigger.admin.dashboard.run import run_object
+from qtrigger.admin.dashboard.runs import matching
+from qtrigger.admin.dashboard.seen import Seen
+from qtrigger.admin.dashboard.viewers import Viewers
+from qtrigger.admin.route import Answer, Asked, Refusal, Right, Route, Stream, as_json
+
+MOST_RUNS: Final = 200
+
+
+class Dashboard:
+    """The pages of one process, over one host and the next."""
+
+    def __init__(self, seen: Seen) -> None:
+        self._seen = seen
+        self._looking = Looking(seen)
+        self._viewers = Viewers(self._looking)
+        self._assets = Assets()
+
+    def close(self) -> None:
+        """Let all viewers go."""
+        self._viewers.close()
+
+    def routes(self) -> Sequence[Route]:
+        """What is answered where."""
+        return (
+            Route(method="GET", path="/", right=Right.READ, answer=self._overview),
+            Route(method="GET", path="/f/{name}", right=Right.READ, answer=self._function),
+            Route(method="GET", path="/poison", right=Right.READ, answer=self._poison),
+            Route(method="GET", path="/check", right=Right.READ, answer=self._check),
+            # They say nothing of the host; whoever is to give a key sees a page as well.
+            Route(
+                method="GET", path="/assets/{file}", right=Right.OPEN, answer=self._assets.answer
+            ),
+            Route(method="GET", path="/api/recent/{name}", right=Right.READ, answer=self._recent),
+            Route(method="GET", path="/api/events", right=Right.READ, answer=self._events),
+        )
+
+    async def _view(self) -> tuple[View, Cells]:
+        view = await self._looking.view()
+        return view, cells_of(view, self._seen.recent)
+
+    async def _overview(self, _asked: Asked) -> Answer:
+        view, cells = await self._view()
+        return overview(view, cells, findings_of(view, self._seen.project()))
+
+    async def _function(self, asked: Asked) -> Answer:
+        view, cells = await self._view()
+        seen = self._seen
+        name = asked.parts["name"]
+        return function_page(name, asked.query, view, cells, seen.recent, seen.project())
+
+    async def _poison(self, asked: Asked) -> Answer:
+        # What is shown here is asked for now, so what the other pages show is no longer true.
+        self._looking.forget_poison()
+        view, cells = await self._view()
+        return await poison_page(asked.query, view, cells, self._seen.poison)
+
+    async def _check(self, _asked: Asked) -> Answer:
+        view, cells = await self._view()
+        return check_page(view, cells, self._seen.recent, self._seen.project())
+
+    async def _recent(self, asked: Asked) -> Answer:
+        name, recent = asked.parts["name"], self._seen.recent
+        view = await self._looking.view()
+        if all(each["name"] != name for each in view.functions):
+            raise Refusal(404, f"there is no function {name!r} in this project")
+        after = asked.query.get("after", "0")
+        if not (after.isascii() and after.isdigit() and len(after) < 16):
+            raise Refusal(400, "after is the number of a run, from 0 on")
+        runs = [each for each in matching(recent, name, asked.query) if each.number > int(after)]
+        return as_json(
+            {
+                "function": name,
+                "count": recent.count(name),
+                "runs": [run_object(each, recent.utc) for each in runs[:MOST_RUNS]],
+            }
+        )
+
+    async def _events(self, asked: Asked) -> Stream:
+        self._viewers.check_room()
+        headers = {key.lower(): value for key, value in asked.headers.items()}
+        return Stream(chunks=self._viewers.stream(headers.get("last-event-id", "")))
