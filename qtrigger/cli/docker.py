@@ -14,6 +14,7 @@ import click
 from qtrigger import __version__
 from qtrigger.cli import wiring
 from qtrigger.errors import ExitCode, ProjectError
+from qtrigger.project.model import Project
 
 # Beyond the time for running functions: handing messages back, ending workers.
 MARGIN_S: Final = 15
@@ -85,6 +86,7 @@ def docker(project: str | None, out: str | None, force: bool, python: str, packa
     Nothing is built and nothing of the project is run. Secrets come to a container by its
     environment: local.settings.json never becomes a part of the image.
     """
+    from qtrigger.cli.projects import read
     from qtrigger.manifests.image import WHEELS, ImageOptions, dockerfile, dockerignore
 
     root = wiring.find_root(project)
@@ -93,7 +95,7 @@ def docker(project: str | None, out: str | None, force: bool, python: str, packa
         package=package,
         requirements=tuple(dict.fromkeys(_requirements(root, "requirements.txt"))),
         wheels=any((root / WHEELS).glob("*.whl")),
-        grace_s=grace_s(root),
+        grace_s=grace_of(read(root, os.environ, PRODUCTION)),
     )
     if out is None:
         click.echo(dockerfile(options), nl=False)
@@ -114,12 +116,9 @@ def docker(project: str | None, out: str | None, force: bool, python: str, packa
     return ExitCode.OK
 
 
-def grace_s(root: Path) -> int:
-    """How many whole seconds a stop of the project's host takes at most. Raises ProjectError."""
-    from qtrigger.cli.projects import read
-
-    host = read(root, os.environ, PRODUCTION).host
-    return math.ceil(host.shutdown_timeout_s) + MARGIN_S
+def grace_of(project: Project) -> int:
+    """How many whole seconds a stop of the project's host takes at most."""
+    return math.ceil(project.host.shutdown_timeout_s) + MARGIN_S
 
 
 def _requirements(root: Path, name: str) -> Iterator[str]:

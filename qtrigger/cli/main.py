@@ -44,6 +44,7 @@ VERBS = {
     "systemd": "Write a hardened systemd unit for the project.",
     "doctor": "Look at this machine, and say what stands in the way and its cure.",
     "docker": "Print a Dockerfile for the project.",
+    "kubernetes": "Print what runs and scales the project in Kubernetes.",
     "emulator": "Run or show the project's local queue service, or remove its data.",
     "completion": "Print what lets a shell complete commands and names.",
     "version": "Say what is installed, for a report of a defect.",

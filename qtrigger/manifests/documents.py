@@ -1,0 +1,63 @@
+"""An object of a cluster with what is to be said of it, and its YAML.
+
+Owns how remarks and objects are written. What is in them is for others.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+Object = Mapping[str, Any]
+
+_WIDTH: Final = 98
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """One object; `remarks` are paragraphs that stand above it."""
+
+    content: Object
+    remarks: Sequence[str] = field(default=())
+
+    @property
+    def kind(self) -> str:
+        """Its kind, such as `Deployment`."""
+        return str(self.content["kind"])
+
+
+def stream(documents: Iterable[Document]) -> str:
+    """The documents as one stream of YAML, which says the same in every version of it."""
+    return "".join(f"---\n{_text(each)}" for each in documents)
+
+
+def files(documents: Iterable[Document]) -> dict[str, str]:
+    """The same by the names of files, one for each kind."""
+    found: dict[str, list[Document]] = {}
+    for each in documents:
+        found.setdefault(f"{each.kind.lower()}.yaml", []).append(each)
+    return {name: stream(each) for name, each in found.items()}
+
+
+def _text(document: Document) -> str:
+    import yaml
+
+    lines = [line for each in document.remarks for line in _wrapped(each)]
+    # Of two objects in one place none is written as a reference to the other.
+    plain = _copied(document.content)
+    body = yaml.safe_dump(plain, sort_keys=False, width=10_000, allow_unicode=True)
+    return "".join(f"# {line}\n" for line in lines) + body
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _copied(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_copied(each) for each in value]
+    return value

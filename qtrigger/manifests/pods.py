@@ -1,0 +1,162 @@
+"""What runs in the cluster: the pods' template, the Deployment, the Secret, the ServiceAccount.
+
+Owns who a pod is, what it may do, what it is given and how long it may take to stop. Who starts
+and ends pods is `keda`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from qtrigger.manifests.documents import Document
+from qtrigger.manifests.image import APP, STATE, USER
+from qtrigger.manifests.plan import Plan, SignsIn
+
+IDLE_S: Final = 30
+_PLACEHOLDERS: Final = (
+    "Put the values in place of <...>, or leave this object away and make one of the same name by "
+    "other means. Keep a filled one out of the repository."
+)
+_ROLE: Final = (
+    "The identity needs a federated credential for this ServiceAccount, and the role Storage Queue "
+    "Data Contributor on each storage account: it takes and deletes messages, and makes poison "
+    "queues."
+)
+_STOP: Final = (
+    "A pod that is to go stops taking messages and has {grace} s: shutdownTimeout of host.json for "
+    "what runs, and 15 s to hand the rest back. Change both together."
+)
+_CONTAINER: Final = "qtrigger"
+_CLIENT_ID: Final = "azure.workload.identity/client-id"
+_USES_IDENTITY: Final = "azure.workload.identity/use"
+
+
+def metadata(plan: Plan, name: str = "") -> dict[str, Any]:
+    """The metadata of an object, which is called like the project unless it has its own name."""
+    placed = {"namespace": plan.namespace} if plan.namespace else {}
+    return {"name": name or plan.name, **placed, "labels": _labels(plan)}
+
+
+def secret(plan: Plan) -> Iterator[Document]:
+    """The Secret, with texts in place of values; nothing where nothing is secret."""
+    if not plan.secrets:
+        return
+    yield Document(
+        remarks=(_PLACEHOLDERS,),
+        content={
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": metadata(plan),
+            "type": "Opaque",
+            "stringData": dict(plan.secrets),
+        },
+    )
+
+
+def service_account(plan: Plan) -> Iterator[Document]:
+    """The ServiceAccount that stands for an identity of Azure, where one is used."""
+    if plan.signs_in is not SignsIn.WORKLOAD_IDENTITY:
+        return
+    yield Document(
+        remarks=(_ROLE,),
+        content={
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": {
+                **metadata(plan),
+                "annotations": {_CLIENT_ID: "<client id of the managed identity>"},
+            },
+        },
+    )
+
+
+def deployment(plan: Plan) -> Document:
+    """The Deployment. How many replicas there are is left to KEDA."""
+    return Document(
+        remarks=(
+            "replicas is not said here: KEDA decides, and would be overruled at each apply.",
+            _STOP.format(grace=plan.grace_s),
+        ),
+        content={
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": metadata(plan),
+            "spec": {"selector": {"matchLabels": _selector(plan)}, "template": template(plan)},
+        },
+    )
+
+
+def template(plan: Plan) -> dict[str, Any]:
+    """The template of the pods."""
+    identity = plan.signs_in is SignsIn.WORKLOAD_IDENTITY
+    labels = {**_labels(plan), **({_USES_IDENTITY: "true"} if identity else {})}
+    return {
+        "metadata": {"labels": labels},
+        "spec": {
+            **({"serviceAccountName": plan.name} if identity else {}),
+            # Functions have no business with the cluster.
+            "automountServiceAccountToken": False,
+            **({"restartPolicy": "Never"} if plan.once else {}),
+            "terminationGracePeriodSeconds": plan.grace_s,
+            "securityContext": {
+                "runAsNonRoot": True,
+                "runAsUser": USER,
+                "runAsGroup": USER,
+                "fsGroup": USER,
+                "seccompProfile": {"type": "RuntimeDefault"},
+            },
+            "containers": [_container(plan)],
+            "volumes": [{"name": "state", "emptyDir": {}}, {"name": "tmp", "emptyDir": {}}],
+        },
+    }
+
+
+def _container(plan: Plan) -> dict[str, Any]:
+    return {
+        "name": _CONTAINER,
+        "image": plan.image,
+        "args": ["start", APP, *(["--exit-when-idle", str(IDLE_S)] if plan.once else [])],
+        "env": [
+            {"name": "AZURE_FUNCTIONS_ENVIRONMENT", "value": "Production"},
+            {"name": "QTRIGGER_STATE", "value": STATE},
+            *({"name": name, "value": value} for name, value in plan.plain.items()),
+            *(
+                {"name": name, "valueFrom": {"secretKeyRef": {"name": plan.name, "key": name}}}
+                for name in plan.secrets
+            ),
+        ],
+        **probes(plan),
+        "resources": {
+            "requests": {"cpu": "100m", "memory": "192Mi"},
+            "limits": {"memory": "512Mi"},
+        },
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": [
+            {"name": "state", "mountPath": STATE},
+            {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108  # the container's own
+        ],
+    }
+
+
+def probes(plan: Plan) -> dict[str, Any]:
+    """How the cluster sees whether a pod is up and ready; one that runs once is not asked."""
+    if plan.once:
+        return {}
+    asked = {"exec": {"command": ["qtrigger", "status", "--check"]}, "timeoutSeconds": 5}
+    return {
+        "startupProbe": {**asked, "periodSeconds": 2, "failureThreshold": 60},
+        "readinessProbe": {**asked, "periodSeconds": 30},
+    }
+
+
+def _labels(plan: Plan) -> dict[str, str]:
+    return {**_selector(plan), "app.kubernetes.io/managed-by": "qtrigger"}
+
+
+def _selector(plan: Plan) -> dict[str, str]:
+    return {"app.kubernetes.io/name": plan.name}
