@@ -26,7 +26,7 @@ def said(command: click.Command) -> set[ExitCode]:
 
 def module_of(command: click.Command) -> str:
     assert command.callback is not None
-    return inspect.unwrap(command.callback).__module__
+    return str(inspect.unwrap(command.callback).__module__)
 
 
 def test_the_page_is_made_from_the_commands() -> None:
