@@ -21,6 +21,7 @@ from qtrigger.clock import Clock
 from qtrigger.depths import Depth, Depths
 from qtrigger.host import Host
 from qtrigger.queues.request_counts import NO_ANSWER, RequestCounts
+from qtrigger.spending import Spending
 from qtrigger.telemetry import metric_table as table
 from qtrigger.telemetry.meters import Meters
 from qtrigger.telemetry.metric_table import Metric
@@ -36,7 +37,7 @@ class Measuring:
     """Answers with all metrics, over one host and the next.
 
     `meters` must hear all events. `document` is how the host stands (see `standing`), without a
-    look at the queues; `version` is qtrigger's.
+    look at the queues; `spending` says what requests cost; `version` is qtrigger's.
     """
 
     content_type = CONTENT_TYPE
@@ -47,6 +48,7 @@ class Measuring:
         document: Callable[[], Awaitable[Mapping[str, Any]]],
         traffic: TrafficOfAll,
         requests: RequestCounts,
+        spending: Spending,
         version: str,
         clock: Clock,
     ) -> None:
@@ -54,6 +56,7 @@ class Measuring:
         self._document = document
         self._traffic = traffic
         self._requests = requests
+        self._spending = spending
         self._version = version
         self._depths = Depths(clock)
         self._host: Host | None = None
@@ -77,6 +80,7 @@ class Measuring:
             *_of_queues(depths),
             *_of_traffic(self._traffic_of(standing["functions"])),
             *_of_requests(self._requests),
+            *_of_cost(self._spending, standing["functions"]),
         ]
         return generate_latest(self.meters.registry)
 
@@ -166,6 +170,13 @@ def _of_requests(requests: RequestCounts) -> Iterator[Family]:
         counts[labels] = counts.get(labels, 0.0) + count
     yield _family(table.REQUESTS, sorted(counts.items()))
     yield _family(table.THROTTLED, [((), float(requests.throttled))])
+
+
+def _of_cost(spending: Spending, functions: Iterable[Mapping[str, Any]]) -> Iterator[Family]:
+    price = spending.price
+    costs = [(each["name"], spending.cost_of(each["name"])) for each in functions]
+    yield _family(table.COST, [((name,), cost) for name, cost in costs if cost is not None])
+    yield _family(table.CURRENCY, [((price.currency,), 1.0)] if price is not None else [])
 
 
 def _status(status: int) -> str:

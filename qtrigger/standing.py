@@ -21,6 +21,7 @@ from qtrigger.host import Host
 from qtrigger.listener import BROKEN, BY_HAND, UNLOADED, Listener
 from qtrigger.queue_state import MISSING, OK, UNKNOWN
 from qtrigger.queues.client import MAX_RECEIVE, QueueInspector
+from qtrigger.spending import Spending
 
 # For all questions to the service together; what is not known by then is left out.
 ASKING_S: Final = 2.0
@@ -70,7 +71,10 @@ class Messages:
 
 
 class Standing:
-    """Describes the live host. `held_kib` gives the memory of a process, 0 when not known."""
+    """Describes the live host. `held_kib` gives the memory of a process, 0 when not known.
+
+    `spending`, where there is one, says how much of the queue service functions use.
+    """
 
     def __init__(
         self,
@@ -89,6 +93,7 @@ class Standing:
         self._messages: Mapping[str, Messages] = {}
         self._asked_at: float | None = None
         self._asking = asyncio.Lock()
+        self.spending: Spending | None = None
 
     def now(self, host: Host, processes: Processes) -> None:
         """That host is the live one."""
@@ -117,6 +122,7 @@ class Standing:
             "lease_s": host.project.host.lease_s if host else None,
             "functions": self._functions(host, messages),
             "workers": self._workers(),
+            "currency": self._currency,
             "accounts": [
                 {
                     "name": each.account,
@@ -127,6 +133,12 @@ class Standing:
                 for each in (host.throttling if host else ())
             ],
         }
+
+    @property
+    def _currency(self) -> str | None:
+        """What costs are in, None without a price."""
+        price = self.spending.price if self.spending is not None else None
+        return None if price is None else price.currency
 
     def _functions(
         self, host: Host | None, messages: Mapping[str, Messages]
@@ -166,6 +178,18 @@ class Standing:
             "last_success": self._time(record.succeeded_at),
             "last_error": _error(record),
             "messages": None if messages is None else asdict(messages),
+            "transactions": self._transactions(host, known.name),
+        }
+
+    def _transactions(self, host: Host | None, function: str) -> Mapping[str, Any] | None:
+        if self.spending is None or host is None:
+            return None
+        options = {each.name: each.options for each in host.project.functions}.get(function)
+        if options is None:
+            return None
+        return {
+            **asdict(self.spending.lately(function)),
+            "max_polling_interval_s": options.max_polling_interval_s,
         }
 
     def _workers(self) -> Sequence[Mapping[str, Any]]:

@@ -21,6 +21,7 @@ def measuring_of(starter: HostStarter, standing: Standing, clock: Clock) -> Meas
         document=lambda: standing.document(queues=False),
         traffic=starter.traffic,
         requests=starter.requests,
+        spending=starter.spending,
         version=__version__,
         clock=clock,
     )

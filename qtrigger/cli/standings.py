@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from qtrigger.cli.listing import table
+from qtrigger.cli.spent import transactions
 
 NOT_KNOWN: Final = "-"
 _HEADER: Final = (
@@ -93,6 +94,7 @@ def _said(standing: Mapping[str, Any], now: datetime) -> Iterator[str]:
     for account in standing["accounts"]:
         if account["throttled"]:
             yield f"account {account['name']} answers that it is busy"
+    yield from transactions(standing)
     if hides:
         lease = span(standing["lease_s"])
         yield (

@@ -159,6 +159,7 @@ async def run_host(
     def live(host: Host, processes: Processes) -> None:
         journal.apply(host.project)
         answering.standing.now(host, processes)
+        starter.spending.apply(host.project.host.price)
         if measuring is not None:
             measuring.now(host)
 
@@ -166,6 +167,7 @@ async def run_host(
     asyncio.get_running_loop().set_exception_handler(_defects_to(sink))
     emulator = LocalEmulator(root, options.emulator, options.environment, clock, sink)
     starter = HostStarter(options, emulator, clock, sink, live)
+    answering.standing.spending = starter.spending
     measuring = measuring_of(starter, answering.standing, clock) if options.metrics else None
     if measuring is not None:
         sink.add(measuring.meters)
@@ -192,6 +194,7 @@ async def run_host(
         if beating is not None:
             beating.cancel()
         await answering.close()
+        starter.spending.close()
         await reloading.close()
         await emulator.stop()
         journal.close()

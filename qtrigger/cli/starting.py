@@ -30,6 +30,7 @@ from qtrigger.pauses import PauseFile
 from qtrigger.project.model import Project
 from qtrigger.queues.request_counts import RequestCounts
 from qtrigger.queues.services import QueueServices
+from qtrigger.spending import Spending
 from qtrigger.state import state_folder
 from qtrigger.traffic import TrafficOfAll
 from qtrigger.tries import TriesOfAll
@@ -71,7 +72,7 @@ class HostStarter:
 
     `told` is what was said of the project's faults; `live` hears which host is the live one, and
     its workers, from before it takes messages. `requests` and `traffic` count what all of them ask
-    of the queue service.
+    of the queue service, and `spending` says what that costs.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class HostStarter:
         self.told = Told()
         self.requests = RequestCounts()
         self.traffic = TrafficOfAll()
+        self.spending = Spending(self.traffic, clock)
         self.interpreter = ""
         self._warm = False
         self._tries = TriesOfAll()

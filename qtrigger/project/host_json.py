@@ -14,7 +14,7 @@ from typing import Any, Final
 from qtrigger.project import durations, files, jsonc, overrides, problems, retry, schemas
 from qtrigger.project.findings import Findings, Place
 from qtrigger.project.model import HostConfig, QueueOptions
-from qtrigger.project.options import JournalOptions
+from qtrigger.project.options import JournalOptions, Price
 from qtrigger.project.schemas import Node
 from qtrigger.project.settings import Settings
 from qtrigger.project.shape import repeated_keys, shape
@@ -73,6 +73,7 @@ class HostFile:
             retry=policy,
             max_concurrent=self.value("qtrigger", "maxConcurrent") or None,
             journal=self._journal(),
+            price=self._price(),
         )
 
     def _journal(self) -> JournalOptions | None:
@@ -84,6 +85,12 @@ class HostFile:
             max_entries=self.value(*JOURNAL, "maxEntries"),
             max_age_s=self._seconds(*JOURNAL, "maxAge") or 0.0,
         )
+
+    def _price(self) -> Price | None:
+        per_10k = self.value(*OWN, "pricePer10kTransactions")
+        if per_10k is None:
+            return None
+        return Price(per_10k=float(per_10k), currency=self.value(*OWN, "currency"))
 
     def options(self, function: str) -> QueueOptions:
         """The queue options of a function, or those for all when the name is empty."""

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from qtrigger.project.options import JournalOptions, OwnOptions
+from qtrigger.project.options import JournalOptions, OwnOptions, Price
 from qtrigger.project.queue_names import poison_queue
 from qtrigger.queues.account import Account
 
@@ -157,7 +157,8 @@ class HostConfig:
     `functions` are the only ones to run (empty: all). `log_levels` maps a category to the name of
     its least level. `watch_directories` and `watch_files` are names whose changes matter besides
     the function's own. `max_concurrent` is the most messages in processing in the whole host, None
-    without limit. `journal` is None where no failures are to be kept.
+    without limit. `journal` is None where no failures are to be kept, `price` where
+    nobody has said one.
     """
 
     queues: QueueOptions = field(default_factory=QueueOptions)
@@ -172,6 +173,7 @@ class HostConfig:
     retry: RetryPolicy | None = None
     max_concurrent: int | None = None
     journal: JournalOptions | None = field(default_factory=JournalOptions)
+    price: Price | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,6 +28,18 @@ class JournalOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """What 10,000 transactions cost, in a currency such as `EUR`."""
+
+    per_10k: float
+    currency: str = "USD"
+
+    def of(self, transactions: float) -> float:
+        """What so many cost."""
+        return transactions * self.per_10k / 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PoisonNotice:
     """Who is told of a poisoned message: a program, an address, or both.
 

@@ -49,6 +49,7 @@ _LABELS: Final = (
     ("state", table.STATES),
     ("operation", (*table.OPERATIONS, table.OTHER)),
     ("status", (*map(str, table.STATUSES), table.OTHER, table.NO_STATUS)),
+    ("currency", "what `qtrigger.currency` of host.json says"),
     ("worker", "1, 2, … up to the number of workers, and one more while a suspect runs"),
 )
 _END: Final = """

@@ -149,6 +149,18 @@ TRANSACTIONS = Metric(
     labels=("function",),
     text="Requests to the queue service for the sake of a function, as the service bills them.",
 )
+COST = Metric(
+    name="qtrigger_storage_cost_total",
+    kind=COUNTER,
+    labels=("function",),
+    text="What those transactions cost at the price of host.json; absent without one.",
+)
+CURRENCY = Metric(
+    name="qtrigger_storage_currency_info",
+    kind=GAUGE,
+    labels=("currency",),
+    text="Always 1; the label says what the cost is in; absent without a price.",
+)
 RENEWALS = Metric(
     name="qtrigger_lease_renewals_total",
     kind=COUNTER,
@@ -218,7 +230,7 @@ LAST_SUCCESS = Metric(
 TABLE: Final = (
     INVOCATIONS, RETRIES, DURATION, WAIT, RUNNING, SLOTS,
     QUEUE_MESSAGES, QUEUE_VISIBLE, OLDEST, POISON_MESSAGES, POISONED,
-    POLLS_DONE, POLL_INTERVAL, REQUESTS, THROTTLED, TRANSACTIONS,
+    POLLS_DONE, POLL_INTERVAL, REQUESTS, THROTTLED, TRANSACTIONS, COST, CURRENCY,
     RENEWALS, LEASES_LOST, WORKER_RESTARTS, WORKERS, WORKER_MEMORY, RELOADS,
     FUNCTION_UP, FUNCTION_STATE, HOST_READY, BUILD, LAST_SUCCESS,
 )  # fmt: skip

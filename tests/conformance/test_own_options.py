@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from qtrigger.project.options import CircuitBreaker, JournalOptions, OwnOptions, PoisonNotice
+from qtrigger.project.options import CircuitBreaker, JournalOptions, OwnOptions, PoisonNotice, Price
 from tests.conformance.said import said, told
 from tests.unit.project.folder import ProjectFolder
 
@@ -294,3 +294,42 @@ def test_a_journal_that_cannot_be_meant_blocks_the_project(
     project = folder.load(SETTINGS)
     assert project.blocked
     assert "journal" in str(project.problems[0])
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ({}, None),
+        ({"pricePer10kTransactions": 0.004}, Price(per_10k=0.004, currency="USD")),
+        ({"pricePer10kTransactions": 0, "currency": "EUR"}, Price(per_10k=0.0, currency="EUR")),
+        ({"currency": "EUR"}, None),
+    ],
+)
+def test_a_price_is_for_ten_thousand_requests_and_without_one_nothing_costs(
+    folder: ProjectFolder, given: dict[str, Any], meant: Price | None
+) -> None:
+    folder.function()
+    folder.host(qtrigger=given)
+    project = folder.load(SETTINGS)
+
+    assert project.host.price == meant
+    shown = {each.key: each.value for each in project.effective}
+    wanted = given.get("pricePer10kTransactions", "none: transactions are told, and no cost")
+    assert shown["qtrigger.pricePer10kTransactions"] == str(wanted)
+
+
+@pytest.mark.parametrize(
+    ("key", "given", "expected"),
+    [
+        ("pricePer10kTransactions", -1, "a number from 0 to 1000000"),
+        ("pricePer10kTransactions", "0.4", "a number from 0 to 1000000"),
+        ("currency", "euro", 'a code of three capital letters, such as "EUR"'),
+    ],
+)
+def test_a_price_that_cannot_be_meant_is_refused_with_what_can(
+    folder: ProjectFolder, key: str, given: object, expected: str
+) -> None:
+    folder.function()
+    folder.host(qtrigger={key: given})
+
+    assert told(folder.load(SETTINGS), f"qtrigger.{key} must be {expected}")

@@ -12,6 +12,7 @@ from qtrigger.happened import Happened
 from qtrigger.host import Host
 from qtrigger.measuring import Measuring
 from qtrigger.queues.request_counts import RequestCounts
+from qtrigger.spending import Spending
 from qtrigger.standing import Standing
 from qtrigger.telemetry.sinks import FanOut
 from tests.unit.test_host import House
@@ -36,10 +37,12 @@ class Measured:
             self.happened, version="1.2", clock=house.clock, held_kib=lambda _pid: 10
         )
         self.requests = RequestCounts()
+        self.spending = Spending(house.traffic, house.clock)
         self.measuring = Measuring(
             document=lambda: self.standing.document(queues=False),
             traffic=house.traffic,
             requests=self.requests,
+            spending=self.spending,
             version="1.2",
             clock=house.clock,
         )
@@ -66,6 +69,7 @@ class Measured:
         stopping = self.host.stop("test", up_to_s=1.0, at_once=asyncio.Event())
         await self.house.clock.run(asyncio.ensure_future(stopping))
         self.happened.close()
+        self.spending.close()
 
 
 class Scrape:

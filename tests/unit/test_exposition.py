@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from qtrigger.measuring import CONTENT_TYPE
+from qtrigger.project.options import Price
 from qtrigger.telemetry import metric_table as table
 from qtrigger.telemetry.metric_table import TABLE, Metric
 from tests.unit.measured import Measured, Scrape
@@ -36,6 +37,7 @@ async def scraped() -> Scrape:
     await house.put("charge", "a")
     await house.put("refund", "b")
     measured = Measured(house)
+    measured.spending.apply(Price(per_10k=0.5, currency="EUR"))
     measured.requests.note("get_messages", 200)
     await measured.start()
     await house.clock.advance(60.0)

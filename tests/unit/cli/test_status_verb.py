@@ -122,6 +122,38 @@ def test_a_standing_is_one_line_a_table_and_what_is_to_be_said() -> None:
     )
 
 
+def test_transactions_are_told_with_what_they_cost_and_what_makes_fewer() -> None:
+    def said(spent: Mapping[str, Any], currency: str | None = "EUR") -> str:
+        function = {**FUNCTION, "last_error": None, "messages": None, "transactions": spent}
+        standing = {**STANDING, "functions": [function], "accounts": [], "currency": currency}
+        return standings.as_text(standing, NOW).splitlines()[-1]
+
+    idle = {
+        "transactions": 1800,
+        "empty_polls": 1790,
+        "over_s": 3600.0,
+        "per_day": 43_200.0,
+        "cost_per_day": 0.0173,
+        "max_polling_interval_s": 2.0,
+    }
+    busy = {**idle, "empty_polls": 3}
+    young = {**idle, "transactions": 1, "over_s": 20.0, "per_day": None, "cost_per_day": None}
+
+    assert said(idle) == (
+        "charge: 1,800 transactions in the last hour, some 43,200 a day, which cost 0.02 EUR; "
+        "99% are polls that find nothing: a longer maxPollingInterval than 2 s makes fewer"
+    )
+    assert said(busy) == (
+        "charge: 1,800 transactions in the last hour, some 43,200 a day, which cost 0.02 EUR"
+    )
+    assert said(busy, None) == "charge: 1,800 transactions in the last hour, some 43,200 a day"
+    assert said({**busy, "over_s": 150.0, "cost_per_day": 0.00012345}) == (
+        "charge: 1,800 transactions in 2 min, some 43,200 a day, which cost 0.00012 EUR"
+    )
+    assert said(young) == "charge: 1 transaction in 20 s"
+    assert "makes fewer" not in said({**idle, "max_polling_interval_s": 60.0})
+
+
 def test_what_is_not_known_is_a_dash_and_why() -> None:
     messages = {**FUNCTION["messages"], "waiting": None, "hidden": None, "ours": 0}
     messages |= {"oldest_s": None, "problem": "no answer"}
