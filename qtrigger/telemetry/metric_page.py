@@ -19,7 +19,7 @@ Made from the table in the code by `python -m qtrigger.telemetry.metric_page`; a
 is not.
 
 `/metrics` answers in Prometheus' text format, beside the standard `process_*` metrics of the host
-itself (CPU time, memory, open files; on Linux).
+itself (CPU time, memory, open files; on Linux). How to use them: [Observe](../how-to/observe.md).
 
 """
 _NOTES: Final = """
