@@ -45,7 +45,11 @@ def folders(root: Path, state: Path, environ: Mapping[str, str]) -> Sequence[Pat
 
 def _temporary(root: Path) -> Path:
     digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
-    return Path(tempfile.gettempdir()) / f"qtrigger-{os.getuid()}-{digest}"
+    try:
+        place = tempfile.gettempdir()
+    except FileNotFoundError:  # none can be written, as in a container with a read-only root
+        place = "/tmp"  # noqa: S108  # nobody makes anything there
+    return Path(place) / f"qtrigger-{os.getuid()}-{digest}"
 
 
 def fits(path: Path) -> bool:

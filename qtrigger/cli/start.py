@@ -26,6 +26,7 @@ from qtrigger.clock import SystemClock
 from qtrigger.errors import ExitCode
 from qtrigger.events import EventSink, Heartbeat, HostLog
 from qtrigger.host import Host
+from qtrigger.orphans import leave_on_sigterm, reap_if_first
 from qtrigger.standing import Processes
 from qtrigger.state import state_folder
 from qtrigger.supervisor import Supervisor
@@ -114,6 +115,7 @@ def start(
     The first Ctrl-C or SIGTERM lets running functions finish, a second one hands their messages
     back and leaves at once. SIGHUP loads the project anew; closing the terminal stops.
     """
+    leave_on_sigterm()
     log_format = outlet.chosen_format(
         logs.log_format, flags["environment"], out=sys.stdout, err=sys.stderr
     )
@@ -163,6 +165,8 @@ async def run_host(
         if measuring is not None:
             measuring.now(host)
 
+    # Held here: a task that nobody holds may be forgotten.
+    orphans = reap_if_first(clock)
     logging.getLogger().addHandler(LibraryLogs(sink))
     asyncio.get_running_loop().set_exception_handler(_defects_to(sink))
     emulator = LocalEmulator(root, options.emulator, options.environment, clock, sink)
@@ -191,8 +195,9 @@ async def run_host(
         await answering.open(supervisor, root, state)
         return await supervisor.run()
     finally:
-        if beating is not None:
-            beating.cancel()
+        for task in (beating, orphans):
+            if task is not None:
+                task.cancel()
         await answering.close()
         starter.spending.close()
         await reloading.close()

@@ -239,3 +239,17 @@ async def test_a_host_that_says_nothing_is_given_up_in_time(place: Place) -> Non
     await place.control()
     with pytest.raises(NoAnswerError, match="does not answer"):
         await asyncio.to_thread(rendezvous.ask, place.hosts()[0], {"do": "wait"}, timeout_s=0.05)
+
+
+def test_where_nothing_temporary_can_be_written_the_other_places_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a container whose root is read-only, with a folder for the state alone."""
+
+    def none() -> str:
+        raise FileNotFoundError("No usable temporary directory found")
+
+    monkeypatch.setattr(tempfile, "gettempdir", none)
+
+    assert tmp_path / "state" in rendezvous.folders(tmp_path, tmp_path / "state", {})
+    assert rendezvous.hosts(tmp_path, tmp_path / "state", {}) == []
