@@ -15,7 +15,9 @@ ROUNDS ?= 3
 ONLY ?=
 FUNCTIONS ?= 1 10 200
 
-.PHONY: help setup demo test unit docs package chaos soak bench startup reload idle check fmt lint types imports clean
+CHROMIUM = command -v chromium || command -v chromium-browser || command -v google-chrome
+
+.PHONY: help setup chromium demo test unit docs package chaos soak bench startup reload idle check fmt lint types imports clean
 
 help:  ## Show what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -40,7 +42,16 @@ setup: $(STAMP)  ## Make .venv with everything in it
 demo: $(STAMP)  ## Run the order pipeline of this repository on an emulator, then end
 	@$(BIN)/python docs/demo.py
 
-test: $(STAMP)  ## Run every test, four at a time: most of them wait for processes
+# What the pages are tested in: the system's own, since it comes with the libraries that it needs.
+chromium:
+	@($(CHROMIUM)) >/dev/null || { \
+	  { command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; } \
+	    || { echo "error: the pages are tested in Chromium; install your system's package of it"; exit 1; }; \
+	  echo "setting up: installing Chromium, in which the pages are tested (once)"; \
+	  export DEBIAN_FRONTEND=noninteractive; \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-liberation >/dev/null; }
+
+test: $(STAMP) chromium  ## Run every test, four at a time: most of them wait for processes
 	@$(BIN)/python -m pytest -q -n 4 --dist worksteal
 
 unit: $(STAMP)  ## Run the quick tests alone

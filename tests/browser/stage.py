@@ -6,10 +6,8 @@ what a test says. Served over HTTP with the same headers as the real server's.
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
-import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -358,37 +356,24 @@ def failed(kind: str, message: str, traceback: str = "", place: str = "app.py:8"
 
 
 class Server:
-    """Serves a stage's routes on a free port, from a thread of its own."""
+    """Serves a stage's routes on a free port."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
-        self._loop = asyncio.new_event_loop()
-        self._ready = threading.Event()
         self._runner: web.AppRunner | None = None
         self.port = 0
-        self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        assert self._ready.wait(10)
+    async def __aenter__(self) -> Self:
+        await self.open()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
     @property
     def address(self) -> str:
         """Where it answers."""
         return f"http://127.0.0.1:{self.port}"
-
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        self._loop.run_until_complete(self.open())
-        self._ready.set()
-        self._loop.run_forever()
-        self._loop.run_until_complete(self.close())
-        self._loop.close()
 
     async def open(self) -> None:
         """Begin to answer."""
@@ -402,15 +387,11 @@ class Server:
         self.port = self._runner.addresses[0][1]
 
     async def close(self) -> None:
-        """Answer no more."""
+        """Answer no more, until it is opened again at the same port."""
         self._stage.dashboard.close()
-        assert self._runner is not None
-        await self._runner.cleanup()
-
-    def outage(self, *, ends: bool = False) -> None:
-        """Stop answering, or begin again at the same port."""
-        work = self.open() if ends else self.close()
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
 
     def _answering(self, route: Route) -> Any:
         async def answer(request: web.Request) -> web.StreamResponse:

@@ -66,6 +66,7 @@ def _of_host(view: View) -> Iterator[tuple[str, str]]:
     yield "h.up", words.age(document["uptime_s"])
     yield "h.generation", str(document["generation"])
     yield "h.shape", "\n".join(f"{each['name']} {each['queue']}" for each in functions)
+    yield "h.states", "\n".join(f"{each['name']} {each['state']}" for each in functions)
     busy = [each["name"] for each in document["accounts"] if each["throttled"]]
     yield "h.busy", ", ".join(busy)
     for number, worker in enumerate(document["workers"]):

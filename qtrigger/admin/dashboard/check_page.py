@@ -9,7 +9,7 @@ from typing import Final
 
 from qtrigger.admin.dashboard import words
 from qtrigger.admin.dashboard.cells import Cells
-from qtrigger.admin.dashboard.layout import cell, live, nothing, page, table
+from qtrigger.admin.dashboard.layout import cell, follows, live, nothing, page, part, table
 from qtrigger.admin.dashboard.looking import View
 from qtrigger.admin.dashboard.markup import Markup, tag
 from qtrigger.admin.dashboard.recent import Recent
@@ -52,14 +52,14 @@ def check_page(view: View, cells: Cells, recent: Recent, project: Project | None
             tag("span", _summary(findings, view), class_="under"),
             class_="tools",
         ),
-        tag(
+        part(
             "section",
+            "findings",
             *(_finding(each) for each in findings),
             None
             if findings
             else nothing("Nothing is wrong with the project's files and settings."),
-            id="findings",
-            data_refresh="h.generation",
+            **follows(cells, "h.shape"),
         ),
         _connections(project),
         _workers(view, cells),

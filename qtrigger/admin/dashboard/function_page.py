@@ -10,8 +10,10 @@ from qtrigger.admin.dashboard.function_dialogs import pause_dialog, send_dialog
 from qtrigger.admin.dashboard.layout import (
     card,
     cell,
+    follows,
     live,
     page,
+    part,
     path,
     pill,
     problem,
@@ -63,7 +65,7 @@ def function_page(
             class_="cards",
         ),
         _plots(name, cells),
-        runs_section(name, query, recent),
+        runs_section(name, query, cells, recent),
         _settings(name, project),
         pause_dialog(name),
         send_dialog(name, function["queue"]),
@@ -87,8 +89,9 @@ def _head(function: Mapping[str, Any], cells: Cells) -> Markup:
         if paused
         else tag("button", "Pause", type="button", data_open="pause", data_key="p"),
     )
-    return tag(
+    return part(
         "div",
+        "head",
         tag(
             "div",
             tag("a", "Overview", href="/", class_="back"),
@@ -98,9 +101,8 @@ def _head(function: Mapping[str, Any], cells: Cells) -> Markup:
             class_="title",
         ),
         tag("div", *actions, class_="js actions") if function["slots"] else None,
-        id="head",
         class_="tools",
-        data_refresh=f"f.{name}.state",
+        **follows(cells, f"f.{name}.state"),
     )
 
 
@@ -114,12 +116,12 @@ def _said(function: Mapping[str, Any], cells: Cells) -> Markup:
     """Why it stands as it does, and what the service says of its queue."""
     name = function["name"]
     messages = cells.get(f"f.{name}.problem", "")
-    return tag(
+    return part(
         "div",
+        "said",
         problem(function["why"], bad=function["state"] == "failed") if function["why"] else None,
         problem(f"what is on its queue is not known: {messages}") if messages else None,
-        id="said",
-        data_refresh=f"f.{name}.why",
+        **follows(cells, f"f.{name}.why"),
     )
 
 

@@ -70,6 +70,16 @@ def live(name: str, cells: Cells, key: str, **attributes: Value) -> Markup:
     return tag(name, cells.get(key, ""), data_k=key, data_s=cells.get(f"{key}.s"), **attributes)
 
 
+def part(name: str, identity: str, *parts: Part, **attributes: Value) -> Markup:
+    """An element that a fetched page replaces by its own of that identity."""
+    return tag(name, *parts, id=identity, data_part=True, **attributes)
+
+
+def follows(cells: Cells, key: str) -> Mapping[str, Value]:
+    """Attributes of a part that is fetched anew when the cell of that key becomes another."""
+    return {"data_refresh": key, "data_seen": cells.get(key, "")}
+
+
 def pill(cells: Cells, key: str) -> Markup:
     """A state as a word with a dot of its colour."""
     return live("span", cells, key, class_="pill")

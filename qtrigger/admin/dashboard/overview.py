@@ -10,9 +10,11 @@ from qtrigger.admin.dashboard.cells import Cells, tone
 from qtrigger.admin.dashboard.layout import (
     card,
     cell,
+    follows,
     live,
     nothing,
     page,
+    part,
     path,
     pill,
     table,
@@ -49,14 +51,14 @@ def overview(view: View, cells: Cells, findings: Sequence[Problem]) -> Answer:
         view,
         cells,
         tag("h1", "Overview", class_="hidden"),
-        tag("div", *_worst(view, findings), id="worst", data_refresh="h.states"),
+        part("div", "worst", *_worst(view, findings), **follows(cells, "h.states")),
         _cards(view, cells),
-        tag(
+        part(
             "section",
+            "functions",
             _tools(len(rows)),
             listed,
-            id="functions",
-            data_refresh="h.shape",
+            **follows(cells, "h.shape"),
         ),
     )
 

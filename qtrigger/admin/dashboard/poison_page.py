@@ -12,7 +12,7 @@ from typing import Final
 
 from qtrigger.admin.dashboard import words
 from qtrigger.admin.dashboard.cells import Cells
-from qtrigger.admin.dashboard.layout import cell, dialog, nothing, page, path, problem, table
+from qtrigger.admin.dashboard.layout import cell, dialog, nothing, page, part, path, problem, table
 from qtrigger.admin.dashboard.looking import View, functions_of
 from qtrigger.admin.dashboard.markup import Markup, Value, tag
 from qtrigger.admin.dashboard.poison_message import message_detail
@@ -41,7 +41,7 @@ async def poison_page(
     chosen = _chosen(queues, query.get("queue", ""))
     if chosen is None:
         return _page(view, cells, nothing("No function of this project has a poison queue."))
-    parts: list[Markup] = [_queues(queues, chosen)]
+    parts: list[Markup] = [part("div", "queues", _queues(queues, chosen))]
     if chosen.get("problem"):
         parts.append(problem(f"{chosen['queue']}: {chosen['problem']}"))
     else:
@@ -128,11 +128,14 @@ def _messages(
     return tag(
         "section",
         _filter(queue, query, len(messages)),
-        _groups(queue, found, query),
-        _actions(queue, found, query),
-        listed,
-        nothing(_beyond(queue, found)) if found.get("more") else None,
-        id="poison",
+        part(
+            "div",
+            "poison",
+            _groups(queue, found, query),
+            _actions(queue, found, query),
+            listed,
+            nothing(_beyond(queue, found)) if found.get("more") else None,
+        ),
     )
 
 
@@ -149,11 +152,15 @@ def _filter(queue: Document, query: Mapping[str, str], count: int) -> Markup:
     return tag(
         "form",
         tag("h2", queue["queue"]),
-        tag("span", str(count), class_="tally"),
+        part("span", "tally", str(count), class_="tally"),
         tag("input", type="hidden", name="queue", value=queue["queue"]),
-        tag("input", type="hidden", name="error", value=query["error"])
-        if query.get("error")
-        else None,
+        part(
+            "span",
+            "narrowed",
+            tag("input", type="hidden", name="error", value=query["error"])
+            if query.get("error")
+            else None,
+        ),
         tag(
             "input",
             type="search",
@@ -189,6 +196,7 @@ def _groups(queue: Document, found: Document, query: Mapping[str, str]) -> Marku
         tag(
             "a",
             each["error_type"] or "not known",
+            " ",
             tag("span", words.number(each["count"]), class_="count"),
             href=path("poison", **kept, error=each["error_type"]),
             aria_current="true" if chosen == each["error_type"] else None,

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from qtrigger.admin.dashboard import words
-from qtrigger.admin.dashboard.layout import cell, nothing, path, table
+from qtrigger.admin.dashboard.cells import Cells
+from qtrigger.admin.dashboard.layout import cell, follows, nothing, part, path, table
 from qtrigger.admin.dashboard.markup import Markup, tag
 from qtrigger.admin.dashboard.recent import Recent
 from qtrigger.admin.dashboard.run import OUTCOMES, Run, Texts
@@ -50,8 +51,9 @@ def _texts_of(run: Run) -> Iterable[str]:
     )
 
 
-def runs_section(name: str, query: Mapping[str, str], recent: Recent) -> Markup:
+def runs_section(name: str, query: Mapping[str, str], cells: Cells, recent: Recent) -> Markup:
     """The table with its filter; the query's `run` is the number of the one that is open."""
+    news = follows(cells, f"f.{name}.count")
     found = list(matching(recent, name, query))
     opened = query.get("run", "")
     rows = (row for run in found for row in _run(name, run, query, recent, opened))
@@ -67,7 +69,7 @@ def runs_section(name: str, query: Mapping[str, str], recent: Recent) -> Markup:
         tag(
             "form",
             tag("h2", "Recent runs"),
-            tag("span", str(len(found)), class_="tally"),
+            part("span", "tally", str(len(found)), class_="tally", **news),
             tag(
                 "select",
                 *(
@@ -95,7 +97,7 @@ def runs_section(name: str, query: Mapping[str, str], recent: Recent) -> Markup:
             action=path("f", name),
             data_swap="",
         ),
-        tag("div", listed, id="runs", data_refresh=f"f.{name}.count"),
+        part("div", "runs", listed, **news),
     )
 
 

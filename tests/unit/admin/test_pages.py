@@ -141,7 +141,7 @@ async def test_poison_is_grouped_and_narrowed(stage: Stage) -> None:
         stage.poison.add("charge-in-poison", number, "KeyError", "'x'")
     stage.poison.add("charge-in-poison", 9, "ValueError", "no")
     text = await page(stage, "/poison", error="ValueError")
-    assert re.search(r"KeyError<span class=\"count\">3</span>", text)
+    assert re.search(r"KeyError <span class=\"count\">3</span>", text)
     assert text.count('type="checkbox"') == 1
     assert "Requeue all matching (1)" in text
     assert "Requeue all (4)" in await page(stage, "/poison")

@@ -36,22 +36,16 @@ function show(key, value) {
 
 function take({ whole, cells: told }) {
   cells = whole ? told : { ...cells, ...told };
-  const states = Object.keys(cells).filter((key) => key.endsWith(".state") && key !== "h.state");
-  const all = { ...told };
-  const joined = states.map((key) => `${key}${cells[key]}`).join();
-  if (joined !== cells["h.states"]) all["h.states"] = cells["h.states"] = joined;
-  for (const [key, value] of Object.entries(all)) show(key, value);
+  for (const [key, value] of Object.entries(told)) show(key, value);
   for (const part of $$("[data-refresh]")) {
-    const now = cells[part.dataset.refresh] ?? "";
-    if (part.dataset.seen === undefined) part.dataset.seen = part.id === "runs" ? "" : now;
-    if (part.dataset.seen !== now) stale.set(part.id, now);
+    if (part.dataset.seen !== (cells[part.dataset.refresh] ?? "")) stale.add(part.id);
   }
   refresh();
 }
 
 // -- parts: fetched as the page that they stand in, and put in place of what is there
 
-const stale = new Map();
+const stale = new Set();
 let fetching = false;
 let fetchedAt = 0;
 
@@ -71,24 +65,23 @@ async function refresh() {
   if (fetching || !stale.size || Date.now() - fetchedAt < REFRESH_MS) return;
   fetching = true;
   fetchedAt = Date.now();
-  const wanted = new Map(stale);
+  const wanted = [...stale];
   stale.clear();
   try {
     const fresh = await load(location.href);
-    for (const [id, seen] of wanted) put(id, fresh, seen);
+    for (const id of wanted) put(id, fresh);
     settle();
   } catch {
-    for (const [id, seen] of wanted) stale.set(id, seen);
+    // The next event tries again.
   } finally {
     fetching = false;
   }
 }
 
-function put(id, fresh, seen) {
+function put(id, fresh) {
   const old = document.getElementById(id);
   const made = fresh.getElementById(id);
   if (!old || !made || busyWith(old)) return;
-  if (seen !== undefined) made.dataset.seen = seen;
   const open = $$("details", old).map((each) => each.open);
   const scrolled = $$("pre", old).map((each) => each.scrollTop);
   const row = old.contains(document.activeElement) && document.activeElement.closest("[data-row]");
@@ -111,8 +104,7 @@ async function swap(address, remember = true) {
   try {
     const fresh = await load(address);
     if (remember) history.pushState({}, "", address);
-    const ids = $$("main > [id], main > section > [id]").map((each) => each.id);
-    for (const id of ids) put(id, fresh, undefined);
+    for (const part of $$("[data-part]")) put(part.id, fresh);
     settle();
   } catch (error) {
     say(error.message, true);
@@ -333,7 +325,7 @@ document.addEventListener("focusin", (event) => {
   const row = event.target.closest("[data-row]");
   if (row) marked = rows().indexOf(row);
 });
-addEventListener("popstate", () => swap(location.href, false));
+addEventListener("popstate", () => location.reload());
 
 let before = "";
 document.addEventListener("keydown", (event) => {
