@@ -88,7 +88,7 @@ async def test_a_new_price_is_for_what_comes_after_it() -> None:
     other = till.spending.cost_of("charge")
     till.spending.close()
 
-    assert (dearer, without, again, other) == (pytest.approx(3.0), None, pytest.approx(3.0), 0.0)
+    assert [dearer, without, again, other] == [pytest.approx(3.0), None, pytest.approx(3.0), 0.0]
 
 
 async def test_the_metric_and_the_standing_tell_the_same_transactions() -> None:
