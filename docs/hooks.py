@@ -29,7 +29,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Make the navigation."""
     contributing = ["contributing.md", "glossary.md", "changes.md"]
     config.nav = [
-        {"Start": "index.md"},
+        {"Start": ["index.md", "tutorial/ten-minutes.md"]},
         *({title: section(page)} for title, page in TABS.items()),
         {"Contributing": [*contributing, {"Decisions": section("decisions/README.md")}]},
     ]

@@ -29,6 +29,13 @@ EXEMPT: Mapping[tuple[str, str], str] = {}
 
 # Languages of blocks that are drawings, output or other people's, and need not hold.
 FREE = frozenset({"", "text", "promql", "dockerfile"})
+# What a page need not show of its project.
+_REST = {
+    "host.json": '{"version": "2.0"}',
+    "local.settings.json": json.dumps(
+        {"IsEncrypted": False, "Values": {"AzureWebJobsStorage": "UseDevelopmentStorage=true"}}
+    ),
+}
 _SHOWN = [pytest.param(page, id=str(page.relative_to(REPOSITORY))) for page in pages()]
 
 
@@ -53,6 +60,9 @@ def test_the_project_of_the_page_is_without_a_finding(page: Path, tmp_path: Path
         target.write_text(block.text, "utf-8")
     if not _holds_functions(tmp_path):
         return
+    for name, text in _REST.items():
+        if not (tmp_path / name).exists():
+            (tmp_path / name).write_text(text, "utf-8")
 
     ended = qtrigger("check", str(tmp_path), "--strict")
 

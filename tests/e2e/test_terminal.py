@@ -2,90 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import os
-import pty
 import re
-import select
 import signal
-import struct
-import subprocess
-import termios
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 
 from tests.e2e.conftest import Service
-from tests.e2e.support import LIMIT_S, QTRIGGER, ProjectFolder, qtrigger, running
+from tests.e2e.support import ProjectFolder, qtrigger, running
+from tests.e2e.terminal import CODES, INTERRUPT, on_terminal
 
-CODES = re.compile(r"\x1b\[[0-9;]*m")
-INTERRUPT = b"\x03"
 FAILS = """
 import json
 def main(msg):
     json.loads("{")
 """
-
-
-class Terminal:
-    """`qtrigger start` on a terminal of 80 columns."""
-
-    def __init__(self, folder: ProjectFolder, environ: Mapping[str, str]) -> None:
-        self._ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-        self.process = subprocess.Popen(
-            [*QTRIGGER, "start", str(folder.root)],
-            env={**folder.environ, "TERM": "xterm", **environ},
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            start_new_session=True,
-            # Its own terminal, so that the key reaches it; no thread is upset by it.
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509
-        )
-        os.close(theirs)
-        self.text = ""
-
-    def wait_for(self, words: str) -> None:
-        """Read until `words` have come."""
-        until = time.monotonic() + LIMIT_S
-        while words not in CODES.sub("", self.text):
-            assert self._read(until), f"no {words!r} in:\n{self.text}"
-
-    def press(self, key: bytes) -> None:
-        os.write(self._ours, key)
-
-    def wait(self) -> int:
-        """Read to the end and return the exit code."""
-        until = time.monotonic() + LIMIT_S
-        while self._read(until):
-            pass
-        return self.process.wait(5.0)
-
-    def end(self) -> None:
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGKILL)
-        self.process.wait(10.0)
-        os.close(self._ours)
-
-    def _read(self, until: float) -> bool:
-        ready, _, _ = select.select([self._ours], [], [], max(until - time.monotonic(), 0.0))
-        read = b""
-        with contextlib.suppress(OSError):  # the other end is closed
-            read = os.read(self._ours, 65_536) if ready else b""
-        self.text += read.decode(errors="replace")
-        return bool(read)
-
-
-@contextmanager
-def on_terminal(folder: ProjectFolder, **environ: str) -> Iterator[Terminal]:
-    """Start a host on a terminal and make sure that it ends with the test."""
-    terminal = Terminal(folder, environ)
-    try:
-        yield terminal
-    finally:
-        terminal.end()
 
 
 async def test_a_terminal_gets_colours_and_its_width_and_a_pipe_gets_plain_lines(
@@ -109,7 +38,7 @@ async def _on_a_terminal(
         folder.host_json({"maxDequeueCount": 1})
         folder.function("breaks", FAILS)
     await service.put(folder.queue("breaks"), ["a"])
-    with on_terminal(folder, **environ) as terminal:
+    with on_terminal(folder, environ) as terminal:
         terminal.wait_for("hint: qtrigger poison show")
         terminal.press(INTERRUPT)
         assert terminal.wait() == 0
