@@ -51,6 +51,15 @@ class Service:
 
             await asyncio.gather(*(sender() for _ in range(8)))
 
+    async def put_later(self, queue: str, bodies: Sequence[str], delay_s: int) -> None:
+        """Send bodies that nobody can take before that many seconds."""
+        async with self._client(queue) as client:
+            with contextlib.suppress(ResourceExistsError):
+                await client.create_queue()
+            for body in bodies:
+                text = base64.b64encode(body.encode()).decode()
+                await client.send_message(text, visibility_timeout=delay_s)
+
     async def put_for_ever(self, queue: str, body: str) -> None:
         """Send one body that never expires."""
         async with self._client(queue) as client:
