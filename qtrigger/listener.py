@@ -9,6 +9,7 @@ error, this one says so once, waits and tries again.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 
@@ -31,6 +32,9 @@ from qtrigger.traffic import Traffic
 BROKEN = "breaker"
 BY_HAND = "hand"
 UNLOADED = "load"
+
+# Of the requests of one poll, which have limits of their own that come first.
+POLL_TAKES_S = 90.0
 
 # While polls fail, wake-ups hasten them to one in this time at most.
 FAULT_PAUSE_S = 1.0
@@ -108,6 +112,8 @@ class Listener:
         self._traffic = traffic or Traffic()
         self.polled = asyncio.Event()
         self.active_at = clock.monotonic()
+        # When it has to have come round, on the monotonic clock; never while it waits for room.
+        self.due_at = math.inf
 
     @property
     def state(self) -> str:
@@ -215,19 +221,23 @@ class Listener:
             # A wake-up that comes while a poll is under way ends the wait after it.
             self._woken.clear()
             self._between_polls.clear()
+            self.due_at = self._clock.monotonic() + POLL_TAKES_S
             try:
                 wait = await self._poll()
             finally:
                 self._between_polls.set()
                 self._receiving.pass_on()
+            self.due_at = math.inf
             self.polled.set()
             self._changed()
             if wait is None:
                 await self._receiving.room(self._stopped)
             else:
+                self.due_at = self._clock.monotonic() + wait.s
                 if wait.held_s:
                     await self._clock.wait(self._stopped, wait.held_s)
                 await self._clock.wait(self._woken, wait.s - wait.held_s)
+                self.due_at = math.inf
             await self._resumed.wait()
 
     async def settled(self) -> None:

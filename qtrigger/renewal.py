@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from qtrigger.clock import Clock
 from qtrigger.errors import QtriggerError
-from qtrigger.events import EventSink, ReloadRejected
+from qtrigger.events import EventSink, ReloadRejected, ReloadStarted
 from qtrigger.host import Host
 from qtrigger.watching.changes import ChangeSource, NoChanges
 
@@ -109,6 +109,9 @@ class Renewals:
         `leaving` are hosts before that one which still run something. Whatever goes wrong, the
         host given goes on, and it is said once.
         """
+        asked = self._asked
+        files = () if asked is None or asked.by_hand else sorted(asked.files)
+        self._sink.emit(ReloadStarted(files=files))
         await self._room(host, leaving, stop)
         try:
             new = await self._load(host, stop)

@@ -19,6 +19,7 @@ from qtrigger.events import FunctionState
 from qtrigger.happened import Happened, Record
 from qtrigger.host import Host
 from qtrigger.listener import BROKEN, BY_HAND, UNLOADED, Listener
+from qtrigger.liveness import Answering
 from qtrigger.queue_state import MISSING, OK, UNKNOWN
 from qtrigger.queues.client import MAX_RECEIVE, QueueInspector
 from qtrigger.spending import Spending
@@ -33,12 +34,8 @@ READY, DRAINING = "ready", "draining"
 NO_ANSWER: Final = "the queue service did not answer in time"
 
 
-class WorkerProcess(Protocol):
+class WorkerProcess(Answering, Protocol):
     """What is said of a worker."""
-
-    @property
-    def pid(self) -> int:
-        """Its process id."""
 
     @property
     def running(self) -> int:
@@ -51,6 +48,18 @@ class Processes(Protocol):
     @property
     def processes(self) -> Sequence[WorkerProcess]:
         """Those that take invocations now."""
+
+
+class Looks(Protocol):
+    """What is known of what gets on and what does not."""
+
+    @property
+    def silent(self) -> Sequence[int]:
+        """The process ids of workers that stand still."""
+
+    @property
+    def problems(self) -> Sequence[str]:
+        """What stands still, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +99,7 @@ class Standing:
         self._held_kib = held_kib
         self._host: Host | None = None
         self._processes: Processes | None = None
+        self._looks: Looks | None = None
         self._messages: Mapping[str, Messages] = {}
         self._asked_at: float | None = None
         self._asking = asyncio.Lock()
@@ -99,6 +109,10 @@ class Standing:
         """That host is the live one."""
         self._host, self._processes = host, processes
         self._asked_at = None
+
+    def looked_after_by(self, looks: Looks) -> None:
+        """Say what stands still by these looks."""
+        self._looks = looks
 
     @property
     def state(self) -> str:
@@ -123,6 +137,7 @@ class Standing:
             "functions": self._functions(host, messages),
             "workers": self._workers(),
             "currency": self._currency,
+            "problems": list(self._looks.problems) if self._looks is not None else [],
             "accounts": [
                 {
                     "name": each.account,
@@ -194,11 +209,13 @@ class Standing:
 
     def _workers(self) -> Sequence[Mapping[str, Any]]:
         found = self._processes.processes if self._processes is not None else ()
+        silent = self._looks.silent if self._looks is not None else ()
         return [
             {
                 "pid": each.pid,
                 "running": each.running,
                 "memory_bytes": self._held_kib(each.pid) * 1024 or None,
+                "stands_still": each.pid in silent,
             }
             for each in found
         ]

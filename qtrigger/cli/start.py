@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import logging
 import math
 import sys
@@ -13,6 +14,7 @@ import click
 from qtrigger.background import begin
 from qtrigger.cli import loop, outlet, wiring
 from qtrigger.cli.answering import Answering
+from qtrigger.cli.attending import Attending
 from qtrigger.cli.emulation import LocalEmulator
 from qtrigger.cli.ending import Reason, run_to_the_end
 from qtrigger.cli.keeping import KeptJournal
@@ -152,16 +154,20 @@ async def run_host(
 ) -> ExitCode:
     """Run to the end what the verb is asked for, reloading for what `open_changes` gives."""
     clock = SystemClock()
+    faulthandler.enable(file=2)  # a watchdog ends what hangs by a signal, and the stacks say why
     root = options.root.resolve()
     state = state_folder(root, options.state)
     journal, answering = KeptJournal(state, clock=clock, sink=sink), Answering(clock, sink)
-    sink.add(journal.sink)
-    sink.add(answering.happened)
+    attending = Attending(clock, sink, tally.counts, asks_workers=options.debug is None)
+    answering.standing.looked_after_by(attending.liveness)
+    for each in (journal.sink, answering.happened, attending.announcing):
+        sink.add(each)
 
     def live(host: Host, processes: Processes) -> None:
         journal.apply(host.project)
         answering.standing.now(host, processes)
         starter.spending.apply(host.project.host.price)
+        attending.now(host, processes)
         if measuring is not None:
             measuring.now(host)
 
@@ -198,6 +204,7 @@ async def run_host(
         for task in (beating, orphans):
             if task is not None:
                 task.cancel()
+        attending.close()
         await answering.close()
         starter.spending.close()
         await reloading.close()

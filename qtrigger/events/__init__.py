@@ -25,9 +25,12 @@ from qtrigger.events.host import (
     ProcessEnding,
     Reloaded,
     ReloadRejected,
+    ReloadStarted,
     RequirementsChanged,
     StartFailed,
+    WorkerAnswers,
     WorkerEnded,
+    WorkerSilent,
     WorkerStarted,
 )
 from qtrigger.events.messages import (
@@ -86,6 +89,7 @@ __all__ = [
     "ProcessEnding",
     "QueueStateChanged",
     "ReloadRejected",
+    "ReloadStarted",
     "Reloaded",
     "RenewalFailed",
     "RequirementsChanged",
@@ -96,7 +100,9 @@ __all__ = [
     "ThrottlingBegan",
     "ThrottlingEnded",
     "UserLog",
+    "WorkerAnswers",
     "WorkerEnded",
+    "WorkerSilent",
     "WorkerStarted",
 ]
 
@@ -111,6 +117,7 @@ Event = (
     | ProcessEnding
     | Heartbeat
     | ReloadRejected
+    | ReloadStarted
     | Reloaded
     | RequirementsChanged
     | PollFinished
@@ -134,7 +141,9 @@ Event = (
     | LeaseEnded
     | SettlementFailed
     | WorkerStarted
+    | WorkerAnswers
     | WorkerEnded
+    | WorkerSilent
     | FunctionLoadFailed
     | FunctionPaused
     | FunctionResumed

@@ -126,6 +126,13 @@ class Heartbeat:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReloadStarted:
+    """The project is about to be loaded anew; `files` as in `Reloaded`."""
+
+    files: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReloadRejected:
     """A reload could not be carried out; the host before it goes on."""
 
@@ -180,6 +187,22 @@ class WorkerEnded:
     expected: bool
     lost: int
     next_start_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerSilent:
+    """A worker process stands still: it answers nothing and takes no processor time."""
+
+    pid: int
+    for_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerAnswers:
+    """A worker process that stood still gets on again, `after_s` later."""
+
+    pid: int
+    after_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

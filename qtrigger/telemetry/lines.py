@@ -20,7 +20,9 @@ from qtrigger.events import (
     QueueStateChanged,
     ThrottlingBegan,
     ThrottlingEnded,
+    WorkerAnswers,
     WorkerEnded,
+    WorkerSilent,
     WorkerStarted,
 )
 from qtrigger.telemetry import (
@@ -221,6 +223,30 @@ def _(event: WorkerEnded) -> Line:
         tag="worker",
         text=f"{event.worker} {ended_text(event.how)} (pid {event.pid}){lost}{again}",
         fields={"worker": event.worker, "pid": event.pid, "how": event.how, "lost": event.lost},
+    )
+
+
+@line_of.register
+def _(event: WorkerSilent) -> Line:
+    return Line(
+        event="worker.silent",
+        level=WARNING,
+        tag="worker",
+        text=f"pid {event.pid} stands still: no answer for {duration_text(event.for_s)}, and no "
+        "work either; its messages stay leased",
+        hint=f"was it stopped (kill -CONT {event.pid}), or is the machine out of memory?",
+        fields={"pid": event.pid, "for_s": round(event.for_s, 3)},
+    )
+
+
+@line_of.register
+def _(event: WorkerAnswers) -> Line:
+    return Line(
+        event="worker.answers",
+        level=WARNING,
+        tag="worker",
+        text=f"pid {event.pid} answers again after {duration_text(event.after_s)}",
+        fields={"pid": event.pid, "after_s": round(event.after_s, 3)},
     )
 
 

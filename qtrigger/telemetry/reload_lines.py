@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from qtrigger.events import Reloaded, ReloadRejected, RequirementsChanged
+from qtrigger.events import Reloaded, ReloadRejected, ReloadStarted, RequirementsChanged
 from qtrigger.telemetry.line import Line, line_of
 from qtrigger.telemetry.outcomes import duration_text
 
@@ -16,6 +16,17 @@ INFO, WARNING, ERROR = logging.INFO, logging.WARNING, logging.ERROR
 
 # More names than that are a number.
 NAMED = 3
+
+
+@line_of.register
+def _(event: ReloadStarted) -> Line:
+    return Line(
+        event="reload.started",
+        level=logging.DEBUG,
+        tag="reload",
+        text=f"{_cause(event.files)}: the project is loaded anew",
+        fields={"files": list(event.files)},
+    )
 
 
 @line_of.register

@@ -20,6 +20,13 @@ class PooledWorker(Worker, Protocol):
         """Its process id, 0 when it has none."""
 
     @property
+    def silent_s(self) -> float:
+        """How long an answer to `ask` has been waited for, in seconds; 0 when none is."""
+
+    def ask(self) -> None:
+        """Ask whether its process is there, unless it was asked and has not answered."""
+
+    @property
     def accepting(self) -> bool:
         """Whether it takes invocations."""
 

@@ -21,6 +21,7 @@ from qtrigger.workers.deadlines import Deadlines
 from qtrigger.workers.handshake import Handshake
 from qtrigger.workers.indexed import Indexed
 from qtrigger.workers.pooled import LoadCrash
+from qtrigger.workers.pulse import Pulse
 from qtrigger.workers.python.wire import Header
 from qtrigger.workers.stands import Stands
 from qtrigger.workers.underway import Underway
@@ -60,6 +61,7 @@ class PythonWorker:
             clock, self._deadlines, on_line=self._text.on_line, on_frame=self._on_frame
         )
         self._stands = Stands(clock, lambda number: self._child.send({"t": "where", "id": number}))
+        self._pulse = Pulse(clock, lambda number: self._child.send({"t": "ping", "id": number}))
         self._unavailable = asyncio.Event()
         self._ended = asyncio.Event()
         self._greeted = False
@@ -77,6 +79,15 @@ class PythonWorker:
     def pid(self) -> int:
         """The process id, 0 before the start."""
         return self._child.pid
+
+    @property
+    def silent_s(self) -> float:
+        """See `PooledWorker`."""
+        return self._pulse.silent_s
+
+    def ask(self) -> None:
+        """See `PooledWorker`."""
+        self._pulse.ask()
 
     @property
     def how(self) -> str:
@@ -270,6 +281,8 @@ class PythonWorker:
             self._text.on_log(header)
         elif kind in _SIGNS:
             self._on_sign(kind, header, blob)
+        elif kind == "pong":
+            self._pulse.answered(header["id"])
         elif kind == "loading":
             self._text.on_loading(header["function"], header.get("script", ""))
         elif self._handshake is not None:

@@ -126,6 +126,7 @@ def _of_the_process() -> Iterator[Event]:
     yield events.EmulatorReady(description="d", port=1, started=True)
     yield events.HostReady(functions=[_FUNCTION], workers=1, interpreter="i", after_s=1.0)
     yield events.Heartbeat(counts=_COUNTS, after_s=60.0)
+    yield events.ReloadStarted(files=())
     yield events.ReloadRejected(message="m")
     for broken in ([], ["charge"]):
         yield events.Reloaded(
@@ -153,6 +154,8 @@ def _of_the_host() -> Iterator[Event]:
     yield events.WorkerStarted(worker=1, pid=1, took_s=1.0)
     for expected in (True, False):
         yield events.WorkerEnded(worker=1, pid=1, how="exit code 1", expected=expected, lost=0)
+    yield events.WorkerSilent(pid=1, for_s=20.0)
+    yield events.WorkerAnswers(pid=1, after_s=60.0)
     yield events.FunctionLoadFailed(function="f", place="a:1", message="m", traceback="t", hint="h")
     yield events.FunctionLoadFailed(function="f", place="", message="m")
     until = datetime(2026, 1, 1, tzinfo=UTC)

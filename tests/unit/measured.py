@@ -21,6 +21,10 @@ from tests.unit.test_host import House
 class Process:
     pid = 42
     running = 3
+    silent_s = 0.0
+
+    def ask(self) -> None:
+        pass
 
 
 class Pool:

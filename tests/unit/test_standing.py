@@ -23,6 +23,10 @@ from tests.unit.test_host import House
 class Process:
     pid = 42
     running = 3
+    silent_s = 0.0
+
+    def ask(self) -> None:
+        pass
 
 
 class Pool:
@@ -78,7 +82,8 @@ async def test_a_process_is_starting_then_ready_then_draining() -> None:
     await stand.stop()
 
     assert (ready["state"], ready["qtrigger"], ready["generation"]) == ("ready", "1.2", 1)
-    assert ready["workers"] == [{"pid": 42, "running": 3, "memory_bytes": 10_240}]
+    (worker,) = ready["workers"]
+    assert worker == {"pid": 42, "running": 3, "memory_bytes": 10_240, "stands_still": False}
     assert (await stand.document())["state"] == "draining"
 
 
@@ -284,3 +289,24 @@ async def test_a_reload_and_its_rejection_are_seen_by_who_waits() -> None:
 
     assert (stand.happened.rejected, stand.happened.rejection) == (1, "host.json is broken")
     stand.happened.close()
+
+
+class Still:
+    """Looks that have found a worker which stands still."""
+
+    silent = (42,)
+    problems = ("worker 42 has not answered for 20 s",)
+
+
+async def test_a_worker_that_stands_still_is_named() -> None:
+    stand = Stand(House({"charge": ok}))
+    await stand.start()
+    before = await stand.document()
+
+    stand.standing.looked_after_by(Still())
+    after = await stand.document()
+    await stand.stop()
+
+    assert (before["problems"], before["workers"][0]["stands_still"]) == ([], False)
+    assert after["problems"] == ["worker 42 has not answered for 20 s"]
+    assert after["workers"][0]["stands_still"]

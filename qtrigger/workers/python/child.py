@@ -166,6 +166,8 @@ class Child:
                 self._stopping.set()
                 self._requests.put(None)
                 self._loop.call_soon_threadsafe(self._loop.stop)
+            elif kind == "ping":
+                self._channel.send({"t": "pong", "id": header["id"]})
             elif self._runs is not None:
                 # It may be about one that came just before.
                 self._runs.begin(invocations)

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-VERSION = 5
+VERSION = 6
 MAX_HEADER = 16 * 1024 * 1024
 MAX_BLOB = 256 * 1024 * 1024
 

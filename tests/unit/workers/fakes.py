@@ -37,6 +37,7 @@ class FakeWorker:
     how: str = ""
     defect: Exception | None = None
     stacks_shown: int = 0
+    silent_s: float = 0.0
 
     def __post_init__(self) -> None:
         self.open: dict[str, asyncio.Future[Ran]] = {}
@@ -69,6 +70,9 @@ class FakeWorker:
         for name in list(self.open):
             self._answer(name, Interrupted())
         self.end("exit code 0")
+
+    def ask(self) -> None:
+        pass
 
     async def where(self, invocation_id: str) -> str:
         return f"{self.pid}" if invocation_id in self.open else ""
