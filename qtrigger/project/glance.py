@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from qtrigger.project import local_settings
+from qtrigger.project import credentials, local_settings
 from qtrigger.project.findings import Findings
 from qtrigger.project.settings import ENVIRONMENT_NAME, layered
 
@@ -23,5 +23,5 @@ def environment_at_a_glance(
     local = local_settings.glance(root) if development else ()
     if local is None:
         return None
-    settings = layered(environ, local, Findings())
+    settings = layered(environ, local, Findings(), credentials.read(environ, Findings()))
     return {**settings.as_environment(), ENVIRONMENT_NAME: environment}

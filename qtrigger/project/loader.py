@@ -12,6 +12,7 @@ from typing import Final
 
 from qtrigger.errors import ProjectError
 from qtrigger.project import (
+    credentials,
     decorator_script,
     function_json,
     host_json,
@@ -56,7 +57,7 @@ def load_project(
     _check_folder(root)
     findings = Findings()
     local = _local(root, environment, findings)
-    settings = layered(environ, local.settings, findings)
+    settings = layered(environ, local.settings, findings, credentials.read(environ, findings))
     own = Findings()
     script = decorator_script.find(root, settings, own)
     folders = function_json.folders(root)

@@ -28,16 +28,20 @@ ENVIRONMENT_NAME: Final = "AZURE_FUNCTIONS_ENVIRONMENT"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One app setting as it was given; `place` is empty for one from the environment."""
+    """One app setting as it was given; `place` is empty for one that is in none of our files.
+
+    `given_by` is who gave it, in words, where that is not the environment.
+    """
 
     name: str
     value: str = field(repr=False)
     place: Place = field(default_factory=Place)
+    given_by: str = ""
 
     @property
     def origin(self) -> str:
-        """Where it comes from, in words: `environment` or `local.settings.json:7`."""
-        return str(self.place) or ENVIRONMENT
+        """Where it comes from: `environment`, `local.settings.json:7`, `credential NAME`."""
+        return self.given_by or str(self.place) or ENVIRONMENT
 
     @property
     def key(self) -> str:
@@ -96,12 +100,21 @@ class Settings:
         return {name: setting.value for name, setting in self._given.items()}
 
 
-def layered(environ: Mapping[str, str], local: Iterable[Setting], findings: Findings) -> Settings:
+def layered(
+    environ: Mapping[str, str],
+    local: Iterable[Setting],
+    findings: Findings,
+    credentials: Iterable[Setting] = (),
+) -> Settings:
     """Put the local settings under the environment, and say where the two differ.
 
-    A variable that is set but empty does not hide a local setting, as in the Core Tools.
+    Credentials come before both: whoever made one wants it. A variable that is set but empty does
+    not hide a local setting, as in the Core Tools.
     """
-    given = [Setting(name=name, value=value) for name, value in environ.items()]
+    above_all = list(credentials)
+    known = {setting.key for setting in above_all}
+    variables = [Setting(name=name, value=value) for name, value in environ.items()]
+    given = [*above_all, *(each for each in variables if each.key not in known)]
     outer = {setting.key: setting for setting in given}
     hidden: set[str] = set()
     beneath = []
