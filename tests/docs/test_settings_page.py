@@ -20,7 +20,16 @@ _SHOWN = re.compile(r"`(_?[A-Za-z]+_[A-Z][A-Z_]*|[A-Z]{3,})(?:=[^`]*)?`")
 # Texts for other programs: Dockerfiles, units, manifests.
 _OF_OTHERS = ("manifests", "unit.py", "unit_text.py")
 # In capitals, and no variable.
-_NO_VARIABLES = frozenset({"F_SETSIG", "STATE_FOLDER"})
+_NO_VARIABLES = frozenset(
+    {
+        "F_SETSIG",
+        "STATE_FOLDER",
+        "SOCK_CLOEXEC",
+        "SC_CLK_TCK",
+        "EXTEND_TIMEOUT_USEC",
+        "MONOTONIC_USEC",
+    }
+)
 # Of a flag; they are made of its verb and name, and stand in docs/reference/cli.md.
 _OF_FLAGS = re.compile(r"QTRIGGER_(?!STATE$|DEBUG_PORT$)")
 
