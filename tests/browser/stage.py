@@ -60,6 +60,14 @@ def function(name: str, **changes: Any) -> dict[str, Any]:
         "poisoned": 0,
         "last_success": None,
         "last_error": None,
+        "transactions": {
+            "transactions": 1200,
+            "empty_polls": 400,
+            "over_s": 600.0,
+            "per_day": 172_800.0,
+            "cost_per_day": 0.0691,
+            "max_polling_interval_s": 60.0,
+        },
         "messages": {
             "waiting": 0,
             "more": False,
@@ -227,6 +235,7 @@ class Stage:
         self.paths: list[str] = []
         self.deeds: dict[str, dict[str, Any]] = {}
         self.began = self.clock.monotonic()
+        self.currency: str | None = None
         self.documents = 0
         self.lengths = 0
         self.dashboard = Dashboard(
@@ -253,6 +262,7 @@ class Stage:
             "uptime_s": self.clock.monotonic() - self.began,
             "generation": 1,
             "lease_s": 600.0,
+            "currency": self.currency,
             "functions": [
                 each if queues else {**each, "messages": None} for each in self.functions.values()
             ],

@@ -59,6 +59,7 @@ def _of_host(view: View) -> Iterator[tuple[str, str]]:
     yield "c.waiting", more + words.number(sum(known)) if known else words.NOT_KNOWN
     yield "c.oldest", words.age(max(ages)) if ages else words.NOT_KNOWN
     yield "c.rate", words.rate(sum(each["per_second"] for each in functions))
+    yield "c.cost", _cost(functions, document.get("currency"))
     yield from _poison(view)
     yield "h.state", str(document["state"])
     yield "h.state.s", "ok" if document["state"] == "ready" else "warn"
@@ -86,6 +87,24 @@ def _poison(view: View) -> Iterator[tuple[str, str]]:
     yield "c.poison", more + words.number(count)
     yield "c.poison.s", "bad" if count else ""
     yield "n.poison", more + words.number(count) if count else ""
+
+
+def _cost(functions: Sequence[Mapping[str, Any]], currency: str | None) -> str:
+    """What the functions' requests cost in a day, "" where there is no price."""
+    if currency is None:
+        return ""
+    spent = [each["transactions"] for each in functions if each.get("transactions")]
+    costs = [each["cost_per_day"] for each in spent if each["cost_per_day"] is not None]
+    return words.amount(sum(costs), currency) if costs else words.NOT_KNOWN
+
+
+def _asks(function: Mapping[str, Any], currency: str | None) -> str:
+    """How often a function asks the queue service, "" where that is not known yet."""
+    per_day = (function.get("transactions") or {}).get("per_day")
+    if per_day is None:
+        return ""
+    cost = _cost([function], currency)
+    return f"{words.number(per_day)} requests a day" + (f", {cost}" if cost else "")
 
 
 def _of_function(view: View, function: Mapping[str, Any], recent: Recent) -> Cells:
@@ -116,6 +135,7 @@ def _of_function(view: View, function: Mapping[str, Any], recent: Recent) -> Cel
         "poison.s": "bad" if poisoned and poisoned[0] else "",
         "problem": str(messages.get("problem") or ""),
         "count": str(recent.count(name)),
+        "asks": _asks(function, view.document.get("currency")),
     }
     found |= _plots(series, view.depths.get(name, ()), view.second)
     return {f"f.{name}.{key}": value for key, value in found.items()}

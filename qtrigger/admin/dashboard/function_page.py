@@ -98,6 +98,7 @@ def _head(function: Mapping[str, Any], cells: Cells) -> Markup:
             tag("h1", name),
             pill(cells, f"f.{name}.state"),
             tag("span", _where(function), class_="under"),
+            live("span", cells, f"f.{name}.asks", class_="under"),
             class_="title",
         ),
         tag("div", *actions, class_="js actions") if function["slots"] else None,

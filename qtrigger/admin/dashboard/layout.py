@@ -7,13 +7,14 @@ there is no script or style inside it, as the content security policy demands.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 from qtrigger.admin.dashboard.cells import Cells
 from qtrigger.admin.dashboard.looking import View
 from qtrigger.admin.dashboard.markup import Markup, Part, Value, join, tag
-from qtrigger.admin.route import Answer
+from qtrigger.admin.route import Answer, Refusal
 
 HTML: Final = "text/html; charset=utf-8"
 KEYS: Final = (
@@ -63,6 +64,14 @@ def page(title: str, here: str, view: View, cells: Cells, *parts: Part) -> Answe
     )
     text = f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
     return Answer(body=text.encode("utf-8", "replace"), content_type=HTML)
+
+
+def refused(view: View, cells: Cells, refusal: Refusal) -> Answer:
+    """A page that says why what was asked for cannot be shown, with the refusal's own status."""
+    said = tag("div", tag("h1", "Not here"), class_="tools")
+    back = tag("a", "Go to the overview", href="/", class_="button")
+    shown = page("Not here", "", view, cells, said, problem(refusal.text), tag("p", back))
+    return replace(shown, status=refusal.status)
 
 
 def live(name: str, cells: Cells, key: str, **attributes: Value) -> Markup:

@@ -94,6 +94,10 @@ class Looking:
         for task in self._asking.values():
             task.cancel()
 
+    def note(self, function: str, depth: Depth) -> None:
+        """Remember what was on a function's queue."""
+        self._depths.setdefault(function, deque(maxlen=MOST_DEPTHS)).append(depth)
+
     def forget_poison(self) -> None:
         """Ask anew at the next look: somebody has changed something."""
         self._asked_at.pop("poison", None)
@@ -143,8 +147,7 @@ class Looking:
             each["name"]: each["messages"] for each in document["functions"] if each["messages"]
         }
         for name, messages in found.items():
-            depths = self._depths.setdefault(name, deque(maxlen=MOST_DEPTHS))
-            depths.append(Depth(second, messages["waiting"], messages["oldest_s"]))
+            self.note(name, Depth(second, messages["waiting"], messages["oldest_s"]))
         for gone in self._depths.keys() - found.keys():
             del self._depths[gone]
         self._messages = found

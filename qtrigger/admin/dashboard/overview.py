@@ -52,7 +52,7 @@ def overview(view: View, cells: Cells, findings: Sequence[Problem]) -> Answer:
         cells,
         tag("h1", "Overview", class_="hidden"),
         part("div", "worst", *_worst(view, findings), **follows(cells, "h.states")),
-        _cards(view, cells),
+        _cards(cells),
         part(
             "section",
             "functions",
@@ -63,8 +63,7 @@ def overview(view: View, cells: Cells, findings: Sequence[Problem]) -> Answer:
     )
 
 
-def _cards(view: View, cells: Cells) -> Markup:
-    cost = view.document.get("cost_per_day")
+def _cards(cells: Cells) -> Markup:
     return tag(
         "dl",
         card("Processed", cells, "c.processed", live("span", cells, "c.rate")),
@@ -73,7 +72,7 @@ def _cards(view: View, cells: Cells) -> Markup:
         card("Waiting", cells, "c.waiting"),
         card("Oldest", cells, "c.oldest"),
         card("Poison", cells, "c.poison"),
-        card("Cost per day", {"c.cost": str(cost)}, "c.cost") if cost is not None else None,
+        card("Cost per day", cells, "c.cost") if cells["c.cost"] else None,
         class_="cards",
     )
 

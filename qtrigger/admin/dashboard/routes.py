@@ -5,13 +5,14 @@ Owns which paths there are and that all pages of one moment show the same figure
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from qtrigger.admin.dashboard.assets import Assets
 from qtrigger.admin.dashboard.cells import Cells, cells_of
 from qtrigger.admin.dashboard.check_page import check_page, findings_of
 from qtrigger.admin.dashboard.function_page import function_page
+from qtrigger.admin.dashboard.layout import refused
 from qtrigger.admin.dashboard.looking import Looking, View
 from qtrigger.admin.dashboard.overview import overview
 from qtrigger.admin.dashboard.poison_page import poison_page
@@ -29,8 +30,8 @@ class Dashboard:
 
     def __init__(self, seen: Seen) -> None:
         self._seen = seen
-        self._looking = Looking(seen)
-        self._viewers = Viewers(self._looking)
+        self.looking = Looking(seen)
+        self._viewers = Viewers(self.looking)
         self._assets = Assets()
 
     def close(self) -> None:
@@ -40,10 +41,10 @@ class Dashboard:
     def routes(self) -> Sequence[Route]:
         """What is answered where."""
         return (
-            Route(method="GET", path="/", right=Right.READ, answer=self._overview),
-            Route(method="GET", path="/f/{name}", right=Right.READ, answer=self._function),
-            Route(method="GET", path="/poison", right=Right.READ, answer=self._poison),
-            Route(method="GET", path="/check", right=Right.READ, answer=self._check),
+            self._page("/", self._overview),
+            self._page("/f/{name}", self._function),
+            self._page("/poison", self._poison),
+            self._page("/check", self._check),
             # They say nothing of the host; whoever is to give a key sees a page as well.
             Route(
                 method="GET", path="/assets/{file}", right=Right.OPEN, answer=self._assets.answer
@@ -52,8 +53,19 @@ class Dashboard:
             Route(method="GET", path="/api/events", right=Right.READ, answer=self._events),
         )
 
+    def _page(self, path: str, made: Callable[[Asked], Awaitable[Answer]]) -> Route:
+        async def answer(asked: Asked) -> Answer:
+            try:
+                return await made(asked)
+            except Refusal as refusal:
+                # Whoever followed a link reads a page, and can go on from there.
+                view, cells = await self._view()
+                return refused(view, cells, refusal)
+
+        return Route(method="GET", path=path, right=Right.READ, answer=answer)
+
     async def _view(self) -> tuple[View, Cells]:
-        view = await self._looking.view()
+        view = await self.looking.view()
         return view, cells_of(view, self._seen.recent)
 
     async def _overview(self, _asked: Asked) -> Answer:
@@ -68,7 +80,7 @@ class Dashboard:
 
     async def _poison(self, asked: Asked) -> Answer:
         # What is shown here is asked for now, so what the other pages show is no longer true.
-        self._looking.forget_poison()
+        self.looking.forget_poison()
         view, cells = await self._view()
         return await poison_page(asked.query, view, cells, self._seen.poison)
 
@@ -78,7 +90,7 @@ class Dashboard:
 
     async def _recent(self, asked: Asked) -> Answer:
         name, recent = asked.parts["name"], self._seen.recent
-        view = await self._looking.view()
+        view = await self.looking.view()
         if all(each["name"] != name for each in view.functions):
             raise Refusal(404, f"there is no function {name!r} in this project")
         after = asked.query.get("after", "0")

@@ -45,7 +45,7 @@ def duration(seconds: float | None) -> str:
 
 
 def age(seconds: float | None) -> str:
-    """How long ago, in one or two units: `8 s`, `3 min 5 s`, `2 h 10 min`, `4 d 3 h`."""
+    """How long ago, to a tenth or so: `8 s`, `3 min 5 s`, `20 min`, `2 h 10 min`, `4 d 3 h`."""
     if seconds is None:
         return NOT_KNOWN
     whole = max(int(seconds), 0)
@@ -58,8 +58,15 @@ def age(seconds: float | None) -> str:
     ):
         if whole >= size:
             rest = whole % size // part
-            return f"{whole // size} {unit}" + (f" {rest} {smaller}" if rest else "")
+            return f"{whole // size} {unit}" + (
+                f" {rest} {smaller}" if rest and whole // size < 10 else ""
+            )
     return f"{whole} s"
+
+
+def amount(cost: float, currency: str) -> str:
+    """What something costs: with two decimals, or as many as show something of it."""
+    return f"{cost:,.2f} {currency}" if cost >= 0.01 or not cost else f"{cost:.2g} {currency}"
 
 
 def size(count: float | None) -> str:

@@ -141,7 +141,7 @@ async def test_a_viewer_hears_that_the_host_is_there_when_nothing_can_be_told(
 ) -> None:
     stream = viewers.stream()
     await told(stream)
-    async with stage.dashboard._looking._lock:  # a look that does not end
+    async with stage.dashboard.looking._lock:  # a look that does not end
         waiting = asyncio.ensure_future(anext(stream))
         await clock.advance(5.5)
         assert await waiting == b": still here\n\n"
