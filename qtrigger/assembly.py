@@ -35,6 +35,7 @@ from qtrigger.retrying import MessageRuns, Retrying, Run
 from qtrigger.settlement import Settlement
 from qtrigger.slots import Slots
 from qtrigger.throttling import Throttling
+from qtrigger.tracing import BeginTrace, Tracing, of_function
 from qtrigger.traffic import Traffic, TrafficOfAll
 from qtrigger.tries import TriesOfAll
 from qtrigger.usual import Where, nowhere
@@ -46,6 +47,7 @@ class Assembly:
     """Builds the listeners of one generation; they share services, workers and wake-ups.
 
     `tries` is what generations before remember of messages, and `traffic` has counted of requests.
+    `tracing` follows each run, where there is one.
     """
 
     def __init__(  # noqa: PLR0913 - each is a seam of its own
@@ -60,6 +62,7 @@ class Assembly:
         changed: Callable[[], None],
         tries: TriesOfAll | None = None,
         traffic: TrafficOfAll | None = None,
+        tracing: Tracing | None = None,
     ) -> None:
         self._config = config
         self._services = services.watched(self._throttling_of)
@@ -70,6 +73,7 @@ class Assembly:
         self._changed = changed
         self._tries = tries or TriesOfAll()
         self._traffic = traffic or TrafficOfAll()
+        self._tracing = tracing
         self._slots = Slots(config.max_concurrent) if config.max_concurrent else None
         self.wakeups = Wakeups()
         self.throttling: list[Throttling] = []
@@ -100,9 +104,10 @@ class Assembly:
         rate = Rate(most, self._clock, self._tries.starts(function.name)) if most else None
         probing = AtMost() if function.own.breaker is not None else None
         retrying = self._retrying(function, rate, run or self._run)
-        batches = Batches(retrying) if function.trigger.many else None
+        begin_trace = of_function(self._tracing, function, self._config)
+        batches = Batches(retrying, begin_trace) if function.trigger.many else None
         reports = self._reports(function, queue, notify, where)
-        each = self._lifecycle(function, queue, state, batches or retrying, reports)
+        each = self._lifecycle(function, queue, state, batches or retrying, reports, begin_trace)
         tries = self._tries.of(function.name, queue.address)
         listener = Listener(
             function,
@@ -166,6 +171,7 @@ class Assembly:
         state: QueueState,
         retrying: MessageRuns,
         reports: MessageReports,
+        begin_trace: BeginTrace | None,
     ) -> MessageLifecycle:
         return MessageLifecycle(
             function,
@@ -176,6 +182,7 @@ class Assembly:
             config=self._config,
             clock=self._clock,
             reports=reports,
+            begin_trace=begin_trace,
         )
 
     def _reports(
@@ -206,6 +213,7 @@ class Assembly:
                 clock=self._clock,
                 wakeups=self.wakeups,
                 traffic=self._traffic.of(function.name),
+                injects=self._config.tracing.inject,
             ),
             clock=self._clock,
             random=self._random,
@@ -240,8 +248,12 @@ def output_writer(
     clock: Clock,
     wakeups: Wakeups,
     traffic: Traffic | None = None,
+    injects: bool = False,
 ) -> OutputWriter:
-    """Return what writes the outputs of the function's runs; their requests are its `traffic`."""
+    """Return what writes the outputs of the function's runs; their requests are its `traffic`.
+
+    `injects` has them carry a trace on.
+    """
 
     def resolve(template: str, data: Mapping[str, object]) -> str:
         return expressions.queue_name(
@@ -255,7 +267,12 @@ def output_writer(
     if traffic is not None:
         services = services.watched(lambda _account: traffic)
     return OutputWriter(
-        function, services=services, resolve_name=resolve, clock=clock, wakeups=wakeups
+        function,
+        services=services,
+        resolve_name=resolve,
+        clock=clock,
+        wakeups=wakeups,
+        injects=injects,
     )
 
 

@@ -14,11 +14,12 @@ from dataclasses import replace
 from functools import partial
 
 from qtrigger.ids import new_id
-from qtrigger.invocation import Invocation, Outcome, WorkerLost
+from qtrigger.invocation import Invocation, Outcome, Succeeded, Trace, WorkerLost
 from qtrigger.lease import Lease
 from qtrigger.lifecycle import MessageLifecycle
 from qtrigger.queues.client import QueueMessage
 from qtrigger.retrying import Ended, Pending, Retrying
+from qtrigger.tracing import BeginTrace
 from qtrigger.tries import TriesSeen
 
 Watching = Callable[[], AbstractContextManager[None]]
@@ -72,8 +73,9 @@ class Batches:
     `retrying` has no policy for such a function: what failed comes back by the queue.
     """
 
-    def __init__(self, retrying: Retrying) -> None:
+    def __init__(self, retrying: Retrying, begin_trace: BeginTrace | None = None) -> None:
         self._retrying = retrying
+        self._begin_trace = begin_trace
         self._open: dict[str, Batch] = {}
 
     def stop(self) -> None:
@@ -114,15 +116,25 @@ class Batches:
     async def _run_together(
         self, watching: Watching, invocations: Sequence[Invocation]
     ) -> Mapping[str, Ended]:
+        messages = tuple(message for each in invocations for message in each.messages)
+        begin_trace = self._begin_trace
+        trace = None if begin_trace is None else begin_trace(invocations[0].id, messages)
         # Made anew: what else an invocation carries is one message's.
         whole = Invocation(
             id=invocations[0].id,
             function=invocations[0].function,
-            messages=tuple(message for each in invocations for message in each.messages),
+            messages=messages,
             max_dequeue_count=min(each.max_dequeue_count for each in invocations),
             timeout_s=invocations[0].timeout_s,
+            trace=trace,
         )
-        ends = await self._retrying.run_together(whole, watching)
+        try:
+            ends = await self._retrying.run_together(whole, watching)
+            if trace is not None:
+                _tell_end(trace, ends)
+        finally:
+            if trace is not None:
+                trace.close()
         return {
             message.id: replace(ended, outcome=_shared(ended.outcome, len(ends)))
             for message, ended in zip(whole.messages, ends, strict=True)
@@ -185,6 +197,13 @@ class BatchLifecycle:
     def stop_retrying(self) -> None:
         """See `Lifecycle`."""
         self._lifecycle.stop_retrying()
+
+
+def _tell_end(trace: Trace, ends: Sequence[Ended]) -> None:
+    """As the first that did not succeed, since the run is one; each message has its own line."""
+    outcomes = [each.outcome for each in ends]
+    worst = next((each for each in outcomes if not isinstance(each, Succeeded)), outcomes[0])
+    trace.ended(worst, "by message")
 
 
 def _shared(outcome: Outcome, messages: int) -> Outcome:

@@ -28,6 +28,7 @@ from qtrigger.queues.services import QueueServices
 from qtrigger.retrying import Run
 from qtrigger.roster import Roster
 from qtrigger.throttling import Throttling
+from qtrigger.tracing import Tracing
 from qtrigger.traffic import TrafficOfAll
 from qtrigger.tries import TriesOfAll
 from qtrigger.workers.succession import Succession
@@ -43,6 +44,7 @@ class Host:
     `workers` is any `Workers`; the pool is one. `random` seeds the back-off of the listeners,
     and `tries` is what hosts before it in this process remember of messages, `traffic` what they
     have counted of requests. `pauses` says which functions are paused by hand; None for none ever.
+    `tracing` follows each run, where there is one.
     """
 
     def __init__(  # noqa: PLR0913 - each is a seam of its own
@@ -57,6 +59,7 @@ class Host:
         tries: TriesOfAll | None = None,
         pauses: Pauses | None = None,
         traffic: TrafficOfAll | None = None,
+        tracing: Tracing | None = None,
     ) -> None:
         self.project = project
         self.failures: Mapping[str, LoadFailure] = {}
@@ -84,6 +87,7 @@ class Host:
             changed=self._idle.note,
             tries=tries,
             traffic=traffic,
+            tracing=tracing,
         )
         self._roster = Roster(self._listener, self._workers, forget=self._assembly.forget)
 

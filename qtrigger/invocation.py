@@ -10,6 +10,7 @@ from dataclasses import field
 from datetime import datetime
 from typing import Protocol
 
+from qtrigger.trace_context import TraceContext
 from qtrigger.values import value
 
 
@@ -67,13 +68,28 @@ class NextTry(Protocol):
         """Leave another body for the next try, at once; never raises and never waits."""
 
 
+class Trace(Protocol):
+    """What follows a run for those who look at it from elsewhere; see `tracing`."""
+
+    @property
+    def context(self) -> TraceContext:
+        """Its place, for the run and for what it sends."""
+
+    def ended(self, outcome: Outcome, disposition: str, retries: int = 0) -> None:
+        """The run has ended so, and its message was dealt with so; never raises."""
+
+    def close(self) -> None:
+        """Nothing more is to come, be it ended or given up; never raises."""
+
+
 @value(frozen=True, slots=True, kw_only=True)
 class Invocation:
     """One run of one function, or several with one id where a retry policy wants them.
 
     `timeout_s` is the time the function itself may take (`functionTimeout`), None for no limit;
     `retry` is None for a function without a retry policy. `alone` asks that nothing runs beside it
-    in its worker. `next_try` is None where there is no message that one could get.
+    in its worker. `next_try` is None where there is no message that one could get, `trace` where
+    nobody follows the run.
     """
 
     id: str
@@ -84,6 +100,7 @@ class Invocation:
     retry: Retrial | None = None
     alone: bool = False
     next_try: NextTry | None = field(default=None, compare=False, repr=False)
+    trace: Trace | None = field(default=None, compare=False, repr=False)
 
 
 @value(frozen=True, slots=True, kw_only=True)

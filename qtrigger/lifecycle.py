@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from qtrigger.clock import Clock
-from qtrigger.dispositions import refused_on_arrival
+from qtrigger.dispositions import TriesPolicy, refused_on_arrival
 from qtrigger.endings import Endings
 from qtrigger.guard import Guard
 from qtrigger.ids import new_id
@@ -27,6 +27,7 @@ from qtrigger.remarks import Remarks
 from qtrigger.reports import MessageReports, tries_used_up
 from qtrigger.retrying import Ended, MessageRuns
 from qtrigger.settlement import Settlement
+from qtrigger.tracing import BeginTrace
 from qtrigger.tries import TriesSeen
 from qtrigger.turns import Turns
 from qtrigger.usual import UsualTime
@@ -35,7 +36,7 @@ from qtrigger.usual import UsualTime
 class MessageLifecycle:
     """The way of every message of one function."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a seam of its own
         self,
         function: FunctionDefinition,
         *,
@@ -46,6 +47,7 @@ class MessageLifecycle:
         config: HostConfig,
         clock: Clock,
         reports: MessageReports,
+        begin_trace: BeginTrace | None = None,
     ) -> None:
         self.lease_s = config.lease_s
         self._function = function
@@ -58,6 +60,8 @@ class MessageLifecycle:
         self._guard: Guard | None = None
         self._usual = UsualTime(clock, function.own.slow_run_after_s, reports.where)
         self._renewals = Overdue(clock)
+        # Messages that share a run share its trace, which is begun with the run.
+        self._begin_trace = None if function.trigger.many else begin_trace
         self._reports = reports
         remarks = Remarks(function.name, reports.sink)
         place = function.own.order_by
@@ -142,21 +146,39 @@ class MessageLifecycle:
             detail = undecodable_text(self._function, error)
             await self._endings.refuse(lease, policy, "undecodable", detail)
             return
+        run_id = invocation_id or new_id()
+        begin_trace = self._begin_trace
+        trace = None if begin_trace is None else begin_trace(run_id, (received,))
         invocation = Invocation(
-            id=invocation_id or new_id(),
+            id=run_id,
             function=self._function.name,
             messages=(received,),
             max_dequeue_count=policy.max_dequeue_count,
             timeout_s=self._function_timeout_s,
             alone=seen.suspect,
             next_try=lease,
+            trace=trace,
         )
+        try:
+            await self._run_to_its_end(lease, policy, invocation, function_ended)
+        finally:
+            if trace is not None:
+                trace.close()
+
+    async def _run_to_its_end(
+        self,
+        lease: Lease,
+        policy: TriesPolicy,
+        invocation: Invocation,
+        function_ended: Callable[[], None],
+    ) -> None:
+        message = lease.message
         waited_s = max((self._clock.utcnow() - message.inserted).total_seconds(), 0.0)
         if self._turns is None:
             ended = await self._run(lease, invocation, function_ended)
         else:
             run = partial(self._run_in_turn, lease, invocation, function_ended)
-            ended = await self._turns.run(received.body, lease.loss, run)
+            ended = await self._turns.run(invocation.messages[0].body, lease.loss, run)
             function_ended()  # where it was never run
         await self._endings.after_run(lease, policy, invocation, ended, waited_s)
 

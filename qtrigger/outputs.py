@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from qtrigger.backoff import doubling
 from qtrigger.clock import Clock
@@ -18,6 +18,7 @@ from qtrigger.project.model import FunctionDefinition, QueueOutput
 from qtrigger.queues.client import NEVER_EXPIRES_S, QueueClient
 from qtrigger.queues.encoding import encode
 from qtrigger.queues.services import QueueServices
+from qtrigger.trace_context import TraceContext, injected
 from qtrigger.wakeups import Wakeups
 
 TRIES = 4
@@ -45,7 +46,7 @@ class Planned:
 
 
 class OutputWriter:
-    """Writes the outputs of one function's runs."""
+    """Writes the outputs of one function's runs; `injects` has them carry a trace on."""
 
     def __init__(
         self,
@@ -55,16 +56,29 @@ class OutputWriter:
         resolve_name: ResolveName,
         clock: Clock,
         wakeups: Wakeups,
+        injects: bool = False,
     ) -> None:
         self._function = function
+        self._injects = injects
         self._bindings = {binding.name: binding for binding in function.outputs}
         self._services = services
         self._resolve_name = resolve_name
         self._clock = clock
         self._wakeups = wakeups
 
-    async def write(self, outputs: Sequence[Output], data: Mapping[str, object]) -> None:
-        """Send every item, in order. Raises OutputError at the first that cannot be sent."""
+    async def write(
+        self,
+        outputs: Sequence[Output],
+        data: Mapping[str, object],
+        context: TraceContext | None = None,
+    ) -> None:
+        """Send every item, in order. Raises OutputError at the first that cannot be sent.
+
+        `context` is the place of their run in a trace, which JSON objects carry on where that is
+        wanted.
+        """
+        if context is not None and self._injects:
+            outputs = [_traced(each, context) for each in outputs]
         await self.send(self.plan(outputs, data))
 
     def plan(self, outputs: Sequence[Output], data: Mapping[str, object]) -> Sequence[Planned]:
@@ -119,6 +133,12 @@ class OutputWriter:
             else:
                 self._wakeups.wake(message.queue.address)
                 return
+
+
+def _traced(output: Output, context: TraceContext) -> Output:
+    """The output with what carries the trace on in each item that is a JSON object."""
+    items = [replace(item, body=injected(item.body, context)) for item in output.items]
+    return Output(binding=output.binding, items=tuple(items))
 
 
 def _with_times(item: OutputItem, output: QueueOutput) -> OutputItem:

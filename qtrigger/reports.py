@@ -130,6 +130,9 @@ class MessageReports:
         `max_dequeue_count` is the message's own limit, beyond which tries that are not held
         against it have moved it.
         """
+        became = disposition_name(Drop() if settled.gone else disposition)
+        if invocation.trace is not None:
+            invocation.trace.ended(ended.outcome, became, ended.retries)
         self.sink.emit(
             InvocationFinished(
                 function=self.function,
@@ -142,7 +145,7 @@ class MessageReports:
                 waited_s=waited_s,
                 outcome=ended.outcome,
                 retries=ended.retries,
-                disposition=disposition_name(Drop() if settled.gone else disposition),
+                disposition=became,
                 retry_after_s=_returns_after(disposition),
                 settled=settled.error is None,
             )

@@ -35,6 +35,7 @@ from qtrigger.invocation import (
 from qtrigger.outputs import OutputWriter
 from qtrigger.project.binding_data import binding_data
 from qtrigger.project.model import RetryPolicy
+from qtrigger.trace_context import TraceContext
 from qtrigger.values import value
 
 Failure = Failed | TimedOut | WorkerLost
@@ -172,7 +173,9 @@ class Retrying:
         outcome = ran.outcomes[0]
         if isinstance(outcome, Succeeded) and outcome.outputs:
             (message,) = invocation.messages
-            outcome = await with_outputs_written(outcome, message, self._outputs)
+            outcome = await with_outputs_written(
+                outcome, message, self._outputs, _context_of(invocation)
+            )
         return Ended(outcome=outcome, duration_s=ran.duration_s, retries=retries)
 
     async def run_together(
@@ -190,7 +193,7 @@ class Retrying:
         done = (outcome for outcome in outcomes if isinstance(outcome, Succeeded))
         if outputs := [output for each in done for output in each.outputs]:
             try:
-                await self._outputs.write(outputs, {})
+                await self._outputs.write(outputs, {}, _context_of(invocation))
             except QtriggerError as error:
                 failed = Failed(error=ErrorDetail(type="OutputError", message=str(error)))
                 outcomes = tuple(
@@ -218,16 +221,23 @@ def _continued(invocation: Invocation, body: bytes) -> Invocation:
 
 
 async def with_outputs_written(
-    outcome: Outcome, message: TriggerMessage, outputs: OutputWriter
+    outcome: Outcome,
+    message: TriggerMessage,
+    outputs: OutputWriter,
+    context: TraceContext | None = None,
 ) -> Outcome:
     """Write what a success gave; a success whose outputs cannot be written is a failure."""
     if not isinstance(outcome, Succeeded) or not outcome.outputs:
         return outcome
     try:
-        await outputs.write(outcome.outputs, binding_data(message))
+        await outputs.write(outcome.outputs, binding_data(message), context)
     except QtriggerError as error:
         return Failed(error=ErrorDetail(type="OutputError", message=str(error)))
     return outcome
+
+
+def _context_of(invocation: Invocation) -> TraceContext | None:
+    return None if invocation.trace is None else invocation.trace.context
 
 
 def _failure(outcome: Outcome) -> Failure | None:

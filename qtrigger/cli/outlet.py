@@ -19,6 +19,7 @@ import click
 
 from qtrigger.cli import colours
 from qtrigger.events import EventSink
+from qtrigger.telemetry.open_traces import OpenTraces
 from qtrigger.telemetry.writer import BackgroundWriter
 
 LEVELS: Final = {
@@ -99,8 +100,13 @@ def chosen_format(log_format: str, environment: str, *, out: TextIO, err: TextIO
 
 
 @contextmanager
-def open_sink(options: LogOptions, log_format: str) -> Iterator[EventSink]:
-    """Open the sink that writes log lines: to stderr in the format console, else to stdout."""
+def open_sink(
+    options: LogOptions, log_format: str, traces: OpenTraces | None = None
+) -> Iterator[EventSink]:
+    """Open the sink that writes log lines: to stderr in the format console, else to stdout.
+
+    Lines for programs name the trace that they belong to, as `traces` has it.
+    """
     stream = sys.stderr if log_format == "console" else sys.stdout
     level = options.level
     writer = BackgroundWriter(stream)
@@ -108,7 +114,7 @@ def open_sink(options: LogOptions, log_format: str) -> Iterator[EventSink]:
         if log_format == "json":
             from qtrigger.telemetry.json_lines import JsonSink
 
-            yield JsonSink(writer, level=level)
+            yield JsonSink(writer, level=level, traces=traces)
         else:
             from qtrigger.telemetry.console import ConsoleSink
 

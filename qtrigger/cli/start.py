@@ -6,6 +6,7 @@ import asyncio
 import faulthandler
 import logging
 import math
+import os
 import sys
 from typing import Any
 
@@ -24,6 +25,7 @@ from qtrigger.cli.reloading import Reloading
 from qtrigger.cli.several import SeveralValues
 from qtrigger.cli.starting import HostStarter, StartOptions
 from qtrigger.cli.terminal import ControllingTerminal
+from qtrigger.cli.traced import open_traced
 from qtrigger.clock import SystemClock
 from qtrigger.errors import ExitCode
 from qtrigger.events import EventSink, Heartbeat, HostLog
@@ -33,6 +35,7 @@ from qtrigger.standing import Processes
 from qtrigger.state import state_folder
 from qtrigger.supervisor import Supervisor
 from qtrigger.telemetry.heartbeat import beat
+from qtrigger.telemetry.open_traces import OpenTraces
 from qtrigger.telemetry.sinks import FanOut, LibraryLogs, Tally
 
 
@@ -121,7 +124,7 @@ def start(
     log_format = outlet.chosen_format(
         logs.log_format, flags["environment"], out=sys.stdout, err=sys.stderr
     )
-    tally, reason, clock = Tally(), Reason(), SystemClock()
+    tally, reason, clock, traces = Tally(), Reason(), SystemClock(), OpenTraces()
 
     def run() -> ExitCode:
         root, environment = wiring.named_root(project), flags["environment"]
@@ -135,9 +138,9 @@ def start(
             clock=clock,
             sink=sink,
         )
-        return loop.run(run_host(options, sink, tally, changes))
+        return loop.run(run_host(options, sink, tally, changes, traces))
 
-    with outlet.open_sink(logs, log_format) as lines:
+    with outlet.open_sink(logs, log_format, traces) as lines:
         sink = FanOut(tally, reason, lines)
         return run_to_the_end(
             run,
@@ -150,7 +153,11 @@ def start(
 
 
 async def run_host(
-    options: StartOptions, sink: FanOut, tally: Tally, open_changes: OpenChanges
+    options: StartOptions,
+    sink: FanOut,
+    tally: Tally,
+    open_changes: OpenChanges,
+    open_traces: OpenTraces,
 ) -> ExitCode:
     """Run to the end what the verb is asked for, reloading for what `open_changes` gives."""
     clock = SystemClock()
@@ -176,7 +183,8 @@ async def run_host(
     logging.getLogger().addHandler(LibraryLogs(sink))
     asyncio.get_running_loop().set_exception_handler(_defects_to(sink))
     emulator = LocalEmulator(root, options.emulator, options.environment, clock, sink)
-    starter = HostStarter(options, emulator, clock, sink, live)
+    traced = open_traced(root.name, os.environ, open_traces, sink)
+    starter = HostStarter(options, emulator, clock, sink, live, traced.tracing)
     answering.standing.spending = starter.spending
     measuring = measuring_of(starter, answering.standing, clock) if options.metrics else None
     if measuring is not None:
@@ -209,6 +217,7 @@ async def run_host(
         starter.spending.close()
         await reloading.close()
         await emulator.stop()
+        await traced.close()
         journal.close()
 
 

@@ -32,6 +32,7 @@ from qtrigger.queues.request_counts import RequestCounts
 from qtrigger.queues.services import QueueServices
 from qtrigger.spending import Spending
 from qtrigger.state import state_folder
+from qtrigger.tracing import Tracing
 from qtrigger.traffic import TrafficOfAll
 from qtrigger.tries import TriesOfAll
 from qtrigger.workers.python.debugging import PORT as DEBUG_PORT
@@ -82,6 +83,7 @@ class HostStarter:
         clock: SystemClock,
         sink: EventSink,
         live: Callable[[Host, WorkerPool], None],
+        tracing: Tracing | None = None,
     ) -> None:
         self.told = Told()
         self.requests = RequestCounts()
@@ -91,6 +93,7 @@ class HostStarter:
         self._warm = False
         self._tries = TriesOfAll()
         self._options = options
+        self._tracing = tracing
         self._emulator = emulator
         self._clock = clock
         self._sink = sink
@@ -188,6 +191,7 @@ class HostStarter:
             random=Random(),  # noqa: S311  # spreads polls, guards nothing
             tries=self._tries,
             traffic=self.traffic,
+            tracing=self._tracing,
             pauses=PauseFile(state_folder(self._options.root, self._options.state)),
         )
 

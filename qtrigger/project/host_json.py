@@ -14,7 +14,7 @@ from typing import Any, Final
 from qtrigger.project import durations, files, jsonc, overrides, problems, retry, schemas
 from qtrigger.project.findings import Findings, Place
 from qtrigger.project.model import HostConfig, QueueOptions
-from qtrigger.project.options import JournalOptions, Price
+from qtrigger.project.options import JournalOptions, Price, TracingOptions
 from qtrigger.project.schemas import Node
 from qtrigger.project.settings import Settings
 from qtrigger.project.shape import repeated_keys, shape
@@ -74,6 +74,7 @@ class HostFile:
             max_concurrent=self.value("qtrigger", "maxConcurrent") or None,
             journal=self._journal(),
             price=self._price(),
+            tracing=self._tracing(),
         )
 
     def _journal(self) -> JournalOptions | None:
@@ -91,6 +92,12 @@ class HostFile:
         if per_10k is None:
             return None
         return Price(per_10k=float(per_10k), currency=self.value(*OWN, "currency"))
+
+    def _tracing(self) -> TracingOptions:
+        return TracingOptions(
+            adopts=self.value(*OWN, "tracing", "relation") == "parent",
+            inject=bool(self.value(*OWN, "tracing", "inject")),
+        )
 
     def options(self, function: str) -> QueueOptions:
         """The queue options of a function, or those for all when the name is empty."""

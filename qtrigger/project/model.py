@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from qtrigger.project.options import JournalOptions, OwnOptions, Price
+from qtrigger.project.options import JournalOptions, OwnOptions, Price, TracingOptions
 from qtrigger.project.queue_names import poison_queue
 from qtrigger.queues.account import Account
 
@@ -174,6 +174,7 @@ class HostConfig:
     max_concurrent: int | None = None
     journal: JournalOptions | None = field(default_factory=JournalOptions)
     price: Price | None = None
+    tracing: TracingOptions = field(default_factory=TracingOptions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

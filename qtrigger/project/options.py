@@ -40,6 +40,18 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TracingOptions:
+    """How runs are tied to what sent their messages, and to what they send.
+
+    Where it `adopts` a run is a child of its sender, else linked to it; `inject` has outputs that
+    are JSON objects carry the trace on.
+    """
+
+    adopts: bool = False
+    inject: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PoisonNotice:
     """Who is told of a poisoned message: a program, an address, or both.
 

@@ -15,6 +15,7 @@ import structlog
 from qtrigger.events import Event, ProcessEnding
 from qtrigger.telemetry.fitting import fit
 from qtrigger.telemetry.line import TextStream, level_name
+from qtrigger.telemetry.open_traces import OpenTraces
 from qtrigger.telemetry.shown import is_wanted, shown_line
 
 SCHEMA_VERSION: Final = 1
@@ -25,11 +26,14 @@ MOST_CHARACTERS: Final = 40_000
 class JsonSink:
     """Writes events as JSON lines to a stream; `level` is the least level shown.
 
+    Lines of runs that are traced name the trace, as `traces` has it.
+
     The last line, of `ProcessEnding`, is always shown: it tells a reader that no more comes.
     """
 
-    def __init__(self, stream: TextStream, *, level: int) -> None:
+    def __init__(self, stream: TextStream, *, level: int, traces: OpenTraces | None = None) -> None:
         self._stream = stream
+        self._traces = traces or OpenTraces()
         self._level = level
         # One encoder for all lines: `json.dumps` makes one for each.
         encode = json.JSONEncoder(default=repr).encode
@@ -57,6 +61,9 @@ class JsonSink:
         if line.hint:
             content["hint"] = line.hint
         content.update(line.fields)
+        trace = self._traces.of(content.get("invocation_id"))
+        if trace is not None:
+            content["trace_id"], content["span_id"] = trace.trace_id, trace.span_id
         if line.details and "stack" not in content:
             content["details"] = line.details
         self._stamp(None, "info", content)

@@ -91,7 +91,7 @@ def loaded(header: Mapping[str, Any]) -> Loaded:
 
 def invoke_request(number: int, invocation: Invocation) -> tuple[dict[str, Any], bytes]:
     """What asks a worker process for a run, and the bodies; see `invoke_header`."""
-    request = {
+    request: dict[str, Any] = {
         "id": number,
         "function": invocation.function,
         "invocation": invocation.id,
@@ -110,6 +110,8 @@ def invoke_request(number: int, invocation: Invocation) -> tuple[dict[str, Any],
             for message in invocation.messages
         ],
     }
+    if invocation.trace is not None:
+        request["trace"] = trace_part(invocation)
     return request, b"".join([message.body for message in invocation.messages])
 
 
@@ -125,6 +127,14 @@ def retry_part(invocation: Invocation) -> dict[str, Any] | None:
     retry = invocation.retry
     error = {"error": asdict(retry.error)} if retry.error else {}
     return {"count": retry.count, "max": retry.most, **error}
+
+
+def trace_part(invocation: Invocation) -> tuple[str, ...]:
+    """What a run is told of its place in a trace: traceparent and tracestate, or nothing."""
+    if invocation.trace is None:
+        return ()
+    context = invocation.trace.context
+    return (context.parent, context.state)
 
 
 def ran(

@@ -157,6 +157,7 @@ class InlineWorker:
             retry=answers.retry_part(invocation),
             checkpoints=None if plan.many else Checkpoints(keep),
             encoding=plan.encoding,
+            trace=answers.trace_part(invocation),
         )
 
         def notice(kind: str, text: str) -> None:

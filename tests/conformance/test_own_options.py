@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from qtrigger.project.options import CircuitBreaker, JournalOptions, OwnOptions, PoisonNotice, Price
+from qtrigger.project.options import (
+    CircuitBreaker,
+    JournalOptions,
+    OwnOptions,
+    PoisonNotice,
+    Price,
+    TracingOptions,
+)
 from tests.conformance.said import said, told
 from tests.unit.project.folder import ProjectFolder
 
@@ -333,3 +340,34 @@ def test_a_price_that_cannot_be_meant_is_refused_with_what_can(
     folder.host(qtrigger={key: given})
 
     assert told(folder.load(SETTINGS), f"qtrigger.{key} must be {expected}")
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (None, TracingOptions()),
+        ({}, TracingOptions()),
+        ({"relation": "link"}, TracingOptions()),
+        ({"relation": "parent"}, TracingOptions(adopts=True)),
+        ({"inject": True}, TracingOptions(inject=True)),
+    ],
+)
+def test_runs_are_linked_and_nothing_is_injected_unless_the_project_says_so(
+    folder: ProjectFolder, given: dict[str, Any] | None, meant: TracingOptions
+) -> None:
+    folder.function()
+    folder.host(qtrigger={} if given is None else {"tracing": given})
+
+    assert folder.load(SETTINGS).host.tracing == meant
+
+
+@pytest.mark.parametrize("given", [{"relation": "child"}, {"inject": "yes"}, True])
+def test_a_way_of_tracing_that_cannot_be_meant_blocks_the_project(
+    folder: ProjectFolder, given: object
+) -> None:
+    folder.function()
+    folder.host(qtrigger={"tracing": given})
+
+    project = folder.load(SETTINGS)
+    assert project.blocked
+    assert "tracing" in str(project.problems[0])

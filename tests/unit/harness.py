@@ -29,12 +29,13 @@ from qtrigger.project.model import (
     QueueTrigger,
     RetryPolicy,
 )
-from qtrigger.project.options import OwnOptions
+from qtrigger.project.options import OwnOptions, TracingOptions
 from qtrigger.queues.account import Account, Sas
 from qtrigger.queues.memory import MemoryQueueService
 from qtrigger.queues.services import QueueServices
 from qtrigger.testing.clock import ManualClock
 from qtrigger.testing.probe import Probe
+from qtrigger.tracing import Tracing
 from qtrigger.tries import TriesOfAll
 
 ACCOUNT = Account(name="memory", endpoint="http://memory", credential=Sas(token=""))
@@ -108,6 +109,8 @@ class Bench:
         own: OwnOptions = NO_OPTIONS,
         tellers: Sequence[Teller] = (),
         max_concurrent: int | None = None,
+        tracing: Tracing | None = None,
+        tracing_options: TracingOptions | None = None,
     ) -> None:
         self.clock: ManualClock = beside.clock if beside else ManualClock()
         self.service: RecordingService = beside.service if beside else RecordingService(self.clock)
@@ -124,7 +127,11 @@ class Bench:
             function, retry=retry, trigger=replace(function.trigger, many=many), own=own
         )
         self.assembly = Assembly(
-            HostConfig(lease_s=lease_s, max_concurrent=max_concurrent),
+            HostConfig(
+                lease_s=lease_s,
+                max_concurrent=max_concurrent,
+                tracing=tracing_options or TracingOptions(),
+            ),
             services=QueueServices(lambda _account: self.service),
             run=self._run,
             clock=self.clock,
@@ -132,6 +139,7 @@ class Bench:
             random=random or Steady(),
             changed=lambda: None,
             tries=tries,
+            tracing=tracing,
         )
         self.notices = Notices(clock=self.clock, sink=self.probe)
         notify = self.notices.of(self.function, lambda _function: tellers)

@@ -44,6 +44,7 @@ With `--log-format json` each line of `qtrigger start` is one JSON object, and a
 | `hint` | what to do, where there is something |
 | `function`, `message_id` | whose it is, where it is somebody's |
 | `details` | a traceback, where there is one |
+| `trace_id`, `span_id` | of a run that is traced, in the lines about it |
 | `truncated` | `true` where something was cut, to keep the line within its length |
 
 The last line is always of kind `summary`, whatever `--log-level` says: no more comes after it.

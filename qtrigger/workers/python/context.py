@@ -8,7 +8,7 @@ that never imports that package needs none.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
@@ -28,10 +28,11 @@ SCOPE: ContextVar[Scope] = ContextVar("qtrigger_scope", default=NOWHERE)
 
 
 class TraceContext:
-    """The caller's trace, which a queue message does not carry: all empty."""
+    """The run's place in a trace, for the function's own spans; empty where nobody traces."""
 
-    trace_parent = Traceparent = ""
-    trace_state = Tracestate = ""
+    def __init__(self, parent: str = "", state: str = "") -> None:
+        self.trace_parent = self.Traceparent = parent
+        self.trace_state = self.Tracestate = state
 
     @property
     def attributes(self) -> dict[str, str]:
@@ -72,10 +73,10 @@ class Context:
     own to have their log lines attributed. `retry` is None without a retry policy; else it has
     `count`, `max` (-1 for ever) and, after a failed try, `error`: `type`, `message`, `traceback`
     and `place`. `run` is the number by which `checkpoints` knows it,
-    which are None for a run on a list of messages.
+    which are None for a run on a list of messages. `trace` is a traceparent and a tracestate.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a part of its own
         self,
         *,
         scope: Scope,
@@ -86,13 +87,14 @@ class Context:
         checkpoints: Checkpoints | None = None,
         run: int = 0,
         encoding: str = "base64",
+        trace: Sequence[str] = (),
     ) -> None:
         self.invocation_id = scope.invocation_id
         self.function_name = scope.function
         self.function_directory = function_directory
         self.max_dequeue_count = max_dequeue_count
         self.thread_local_storage = thread_local_storage
-        self.trace_context = TraceContext()
+        self.trace_context = TraceContext(*trace)
         self.retry_context = RetryContext(retry)
         self._checkpoints = checkpoints
         self._run = run

@@ -143,4 +143,5 @@ class Requests:
             checkpoints=None if plan.many else self._checkpoints,
             run=request["id"],
             encoding=plan.encoding,
+            trace=request.get("trace", ()),
         )

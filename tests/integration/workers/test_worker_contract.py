@@ -17,12 +17,14 @@ from qtrigger.invocation import (
     ErrorDetail,
     Failed,
     Interrupted,
+    Outcome,
     Postponed,
     Rejected,
     Retrial,
     Succeeded,
     TimedOut,
 )
+from qtrigger.trace_context import TraceContext
 from qtrigger.workers.inline import InlineWorker
 from qtrigger.workers.worker import Worker
 from tests.integration.workers.support import (
@@ -96,6 +98,27 @@ async def test_a_function_sees_the_messages_properties_and_its_context(worker: W
         "retry": [0, 0, None, None],
         "thread_invocation_id": asked.id,
     }
+
+
+class Followed:
+    """The trace of a run, as whoever traces would give it."""
+
+    context = TraceContext(parent="00-" + "a" * 32 + "-" + "b" * 16 + "-01", state="k=v")
+
+    def ended(self, outcome: Outcome, disposition: str, retries: int = 0) -> None:
+        """Nothing is made of it."""
+
+    def close(self) -> None:
+        """Nothing either."""
+
+
+async def test_a_function_sees_its_place_in_a_trace(worker: Worker) -> None:
+    asked = replace(invocation("properties", "text"), trace=Followed())
+
+    (body,) = returned(await worker.invoke(asked))
+
+    parent, state = Followed.context.parent, Followed.context.state
+    assert json.loads(body)["trace"] == [parent, state, {}, parent, state, {}]
 
 
 class Hand:
