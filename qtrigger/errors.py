@@ -11,7 +11,8 @@
     │   └── QueueRejected         any other 4xx: the request is wrong
     ├── WorkerError           a worker process
     │   └── WorkerStartError      it never became ready
-    └── EmulatorError         no queue service could be brought up
+    ├── EmulatorError         no queue service could be brought up
+    └── PortTaken             another program listens where we were asked to
 
 A user function's own failure is no exception here: it travels as an `Outcome`.
 """
@@ -101,12 +102,16 @@ class EmulatorError(QtriggerError):
     """No local queue service could be brought up."""
 
 
+class PortTaken(QtriggerError):
+    """Another program listens at the port that was asked for."""
+
+
 def exit_code(error: QtriggerError) -> ExitCode:
     """Return the exit code for an error that ended a verb."""
     match error:
         case ProjectError() | WorkerStartError():
             return ExitCode.PROJECT
-        case QueueError() | EmulatorError():
+        case QueueError() | EmulatorError() | PortTaken():
             return ExitCode.SERVICE
         case _:
             return ExitCode.BUG

@@ -64,7 +64,7 @@ class Measuring:
         self.meters.registry.register(self._read)
         ProcessCollector(registry=self.meters.registry)
 
-    def now(self, host: Host) -> None:
+    def now(self, host: Host, _workers: object = None) -> None:
         """That host is the live one; functions that it does not have are forgotten."""
         self._host = host
         self.meters.keep_only({each.name for each in host.project.functions})

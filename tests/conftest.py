@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,9 @@ from qtrigger.clock import SystemClock
 from qtrigger.queues.azurite_find import Machine, find
 from qtrigger.queues.azurite_install import install
 from qtrigger.queues.azurite_process import AzuriteProcess, start_azurite
+
+# Hosts of tests side by side would take each other's ports; those of HTTP ask for it.
+os.environ.setdefault("QTRIGGER_START_NO_HTTP", "1")
 
 settings.register_profile("qtrigger", deadline=None)
 settings.load_profile("qtrigger")

@@ -39,13 +39,17 @@ class Refusal(Exception):  # it is an answer, no defect
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What somebody asks: `parts` are those of the path in braces, `who` the name of their key."""
+    """What somebody asks: `parts` are those of the path in braces, `who` the name of their key.
+
+    `remote` is the IP address that it came from.
+    """
 
     parts: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     who: str = ""
+    remote: str = ""
 
     def json(self) -> Mapping[str, Any]:
         """The body as a JSON object, {} for an empty one. Raises Refusal (400) for another."""

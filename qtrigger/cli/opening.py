@@ -25,9 +25,9 @@ BY_ITSELF = "saved files"
 
 
 def starting(
-    project: Project, interpreter: Interpreter, *, workers: int, watches: bool
+    project: Project, interpreter: Interpreter, *, workers: int, watches: bool, dashboard: str = ""
 ) -> HostStarting:
-    """Return the event. It is made on the loop that runs the host."""
+    """Return the event, with the dashboard's address. It is made on the loop that runs the host."""
     return HostStarting(
         version=__version__,
         project=project.root.name or str(project.root),
@@ -35,6 +35,7 @@ def starting(
         python=python_text(interpreter),
         workers=workers,
         loop=loop_name(asyncio.get_running_loop()),
+        dashboard=dashboard,
         reload=BY_ITSELF if watches else BY_HAND,
         folder="" if Path.cwd().is_relative_to(project.root) else os.path.relpath(project.root),
     )

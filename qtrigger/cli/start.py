@@ -18,6 +18,8 @@ from qtrigger.cli.answering import Answering
 from qtrigger.cli.attending import Attending
 from qtrigger.cli.emulation import LocalEmulator
 from qtrigger.cli.ending import Reason, run_to_the_end
+from qtrigger.cli.facing import facing_of
+from qtrigger.cli.http_options import Listen, http_options
 from qtrigger.cli.keeping import KeptJournal
 from qtrigger.cli.metered import measuring_of
 from qtrigger.cli.reload_options import OpenChanges, changes_of, reload_options, watches
@@ -98,6 +100,7 @@ reached or refuses, 5 messages are left that come back when their leases end.
     help="What to start when the project uses the local emulator and none runs (Development only).",
 )
 @reload_options
+@http_options
 @click.option(
     "--debug",
     type=click.IntRange(1, 65535),
@@ -113,6 +116,7 @@ def start(
     logs: outlet.LogOptions,
     reload: bool | None,
     reload_poll: bool,
+    http: Listen | None,
     **flags: Any,
 ) -> int:
     """Run PROJECT's functions (default: the nearest folder upwards with a host.json).
@@ -129,7 +133,9 @@ def start(
     def run() -> ExitCode:
         root, environment = wiring.named_root(project), flags["environment"]
         watched = watches(environment, reload=reload, poll=reload_poll)
-        options = StartOptions(root=root, watches=watched, **flags)
+        options = StartOptions(
+            root=root, watches=watched, http=http, metrics=http is not None, **flags
+        )
         changes = changes_of(
             root,
             environment=environment,
@@ -175,8 +181,9 @@ async def run_host(
         answering.standing.now(host, processes)
         starter.spending.apply(host.project.host.price)
         attending.now(host, processes)
-        if measuring is not None:
-            measuring.now(host)
+        for each in (measuring, facing):
+            if each is not None:
+                each.now(host, processes)
 
     # Held here: a task that nobody holds may be forgotten.
     orphans = reap_if_first(clock)
@@ -202,6 +209,17 @@ async def run_host(
         renew=reloading.renew,
         requirements=reloading.requirements_changed,
     )
+    facing = facing_of(
+        options,
+        measuring,
+        root=root,
+        state=state,
+        answering=answering,
+        supervisor=supervisor,
+        clock=clock,
+        sink=sink,
+    )
+    starter.opens = facing.open if facing is not None else starter.opens
     beating = None
     if sink.wants(Heartbeat):
         beating = begin(beat(clock, sink, tally.counts), name="heartbeat")
@@ -213,6 +231,8 @@ async def run_host(
             if task is not None:
                 task.cancel()
         attending.close()
+        if facing is not None:
+            await facing.close()
         await answering.close()
         starter.spending.close()
         await reloading.close()

@@ -19,6 +19,7 @@ from qtrigger import tellers
 from qtrigger.cli import opening, projects, wiring
 from qtrigger.cli.collector import resting_collector
 from qtrigger.cli.emulation import Choice, LocalEmulator
+from qtrigger.cli.http_options import Listen
 from qtrigger.cli.reloading import Staff
 from qtrigger.cli.told import News, Told
 from qtrigger.clock import SystemClock
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 class StartOptions:
     """The verb's flags; `root` is the project as the user named it, links and all.
 
-    `metrics` says that somebody may ask for them.
+    `metrics` says that somebody may ask for them; `http` is where, None for nowhere.
     """
 
     root: Path
@@ -60,6 +61,7 @@ class StartOptions:
     watches: bool = False
     debug: int | None = None
     metrics: bool = False
+    http: Listen | None = None
 
     @property
     def environ(self) -> Mapping[str, str]:
@@ -73,7 +75,8 @@ class HostStarter:
 
     `told` is what was said of the project's faults; `live` hears which host is the live one, and
     its workers, from before it takes messages. `requests` and `traffic` count what all of them ask
-    of the queue service, and `spending` says what that costs.
+    of the queue service, and `spending` says what that costs. `opens` is called with the first
+    project that is read, and returns the address of the dashboard.
     """
 
     def __init__(
@@ -98,6 +101,7 @@ class HostStarter:
         self._clock = clock
         self._sink = sink
         self.live = live
+        self.opens: Callable[[Project], str] = _nothing
 
     async def start(self) -> Host:
         """Return a host that polls. Raises ProjectError when no function can run."""
@@ -162,7 +166,11 @@ class HostStarter:
         interpreter = choose_interpreter(project.root, project.settings)
         self._sink.emit(
             opening.starting(
-                project, interpreter, workers=self._count(project), watches=self._options.watches
+                project,
+                interpreter,
+                workers=self._count(project),
+                watches=self._options.watches,
+                dashboard=self.opens(project),
             )
         )
 
@@ -203,6 +211,11 @@ class HostStarter:
         """See `Starter`."""
         given = self._options.shutdown_timeout
         return project.host.shutdown_timeout_s if given is None else given
+
+
+def _nothing(_project: Project) -> str:
+    """No HTTP."""
+    return ""
 
 
 def _uses_library(project: Project) -> bool:

@@ -33,6 +33,7 @@ from qtrigger.events.host import (
     WorkerSilent,
     WorkerStarted,
 )
+from qtrigger.events.http import AdminAction, HttpListening, HttpRefused
 from qtrigger.events.messages import (
     CheckpointNotKept,
     InvocationFinished,
@@ -59,6 +60,7 @@ from qtrigger.events.queues import (
 )
 
 __all__ = [
+    "AdminAction",
     "BreakerClosed",
     "BreakerOpened",
     "CheckpointNotKept",
@@ -76,6 +78,8 @@ __all__ = [
     "HostStarting",
     "HostStopped",
     "HostStopping",
+    "HttpListening",
+    "HttpRefused",
     "InvocationFinished",
     "InvocationStarted",
     "LeaseEnded",
@@ -149,6 +153,9 @@ Event = (
     | FunctionResumed
     | UserLog
     | HostLog
+    | HttpListening
+    | HttpRefused
+    | AdminAction
 )
 
 

@@ -26,6 +26,7 @@ from qtrigger.events import (
     WorkerStarted,
 )
 from qtrigger.telemetry import (
+    http_lines,
     lifetime_lines,
     message_lines,
     notice_lines,
@@ -38,6 +39,7 @@ from qtrigger.telemetry.outcomes import duration_text, ended_text
 
 __all__ = [
     "Line",
+    "http_lines",
     "lifetime_lines",
     "line_of",
     "message_lines",

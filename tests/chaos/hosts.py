@@ -145,6 +145,7 @@ def environ_of(root: Path, port: int) -> dict[str, str]:
     """The environment of a host of that project, whose service listens on that port."""
     return {
         **{name: value for name, value in os.environ.items() if "AZURE" not in name.upper()},
+        "QTRIGGER_START_NO_HTTP": "1",
         "AzureWebJobsStorage": (
             f"DefaultEndpointsProtocol=http;AccountName={EMULATOR_ACCOUNT};"
             f"AccountKey={EMULATOR_KEY};"

@@ -40,6 +40,7 @@ class ProjectFolder:
         self.environ = {
             **{name: value for name, value in os.environ.items() if not _foreign(name)},
             "AzureWebJobsStorage": connection,
+            "QTRIGGER_START_NO_HTTP": "1",
             "NOTES": str(self.notes_file),
             "PYTHONPATH": str(REPOSITORY),
         }

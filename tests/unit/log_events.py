@@ -153,6 +153,18 @@ def _of_the_host() -> Iterator[Event]:
     yield events.HostLog(level=30, logger="l", message="m")
     yield events.HostLog(level=40, logger="l", message="m", traceback="t")
     yield events.WorkerStarted(worker=1, pid=1, took_s=1.0)
+    yield events.HttpListening(addresses=("http://127.0.0.1:7071",), keyed=False)
+    refused: dict[str, Any] = {
+        "reason": "host",
+        "status": 403,
+        "method": "GET",
+        "path": "/",
+        "remote": "::1",
+    }
+    yield events.HttpRefused(**refused)
+    yield events.AdminAction(
+        action="function.pause", who="admin", target="f", status=200, remote="::1"
+    )
     for expected in (True, False):
         yield events.WorkerEnded(worker=1, pid=1, how="exit code 1", expected=expected, lost=0)
     yield events.WorkerSilent(pid=1, for_s=20.0)
