@@ -112,9 +112,13 @@ def open_sink(
     writer = BackgroundWriter(stream)
     try:
         if log_format == "json":
+            from qtrigger.telemetry import journald
             from qtrigger.telemetry.json_lines import JsonSink
 
-            yield JsonSink(writer, level=level, traces=traces)
+            if journald.leads_there(stream, os.environ):
+                yield JsonSink(writer, level=level, traces=traces, begin=journald.prefix)
+            else:
+                yield JsonSink(writer, level=level, traces=traces)
         else:
             from qtrigger.telemetry.console import ConsoleSink
 

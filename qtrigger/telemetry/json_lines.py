@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable
 from typing import Any, Final
 
 import structlog
@@ -26,15 +27,24 @@ MOST_CHARACTERS: Final = 40_000
 class JsonSink:
     """Writes events as JSON lines to a stream; `level` is the least level shown.
 
-    Lines of runs that are traced name the trace, as `traces` has it.
+    Lines of runs that are traced name the trace, as `traces` has it. `begin` gives what stands
+    before a line of some level, for a reader that takes it away.
 
     The last line, of `ProcessEnding`, is always shown: it tells a reader that no more comes.
     """
 
-    def __init__(self, stream: TextStream, *, level: int, traces: OpenTraces | None = None) -> None:
+    def __init__(
+        self,
+        stream: TextStream,
+        *,
+        level: int,
+        traces: OpenTraces | None = None,
+        begin: Callable[[int], str] = lambda _level: "",
+    ) -> None:
         self._stream = stream
         self._traces = traces or OpenTraces()
         self._level = level
+        self._begin = begin
         # One encoder for all lines: `json.dumps` makes one for each.
         encode = json.JSONEncoder(default=repr).encode
         self._render = structlog.processors.JSONRenderer(lambda content, **_: encode(content))
@@ -70,7 +80,7 @@ class JsonSink:
         text = self._encoded(content)
         if len(text) > MOST_CHARACTERS:
             text = self._encoded(fit(content, MOST_CHARACTERS, self._encoded))
-        self._stream.write(f"{text}\n")
+        self._stream.write(f"{self._begin(line.level)}{text}\n")
         self._stream.flush()
 
     def wants(self, kind: type[Event]) -> bool:

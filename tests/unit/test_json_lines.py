@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import logging
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +22,7 @@ from qtrigger.events import (
     UserLog,
 )
 from qtrigger.invocation import ErrorDetail, Succeeded
+from qtrigger.telemetry import journald
 from qtrigger.telemetry.json_lines import JsonSink
 
 MOST_BYTES = 40 * 1024
@@ -140,3 +143,31 @@ def test_an_error_before_the_host_is_up_is_a_line() -> None:
 
     assert (content["kind"], content["level"]) == ("start.failed", "error")
     assert (content["message"], content["exit_code"]) == ("no host.json", 3)
+
+
+@pytest.mark.parametrize(
+    ("level", "priority"),
+    [(logging.DEBUG, 7), (logging.INFO, 6), (logging.WARNING, 4), (logging.ERROR, 3)],
+)
+def test_a_line_for_the_journal_begins_with_its_priority(level: int, priority: int) -> None:
+    stream = io.StringIO()
+    event = UserLog(
+        function="f", invocation_id="i", message_id="m", level=level, logger="l", message="m"
+    )
+
+    JsonSink(stream, level=logging.DEBUG, begin=journald.prefix).emit(event)
+
+    text = stream.getvalue()
+    assert text.startswith(f"<{priority}>{{")
+    json.loads(text[3:])
+
+
+def test_the_journal_is_known_by_the_file_behind_the_stream(tmp_path: Path) -> None:
+    with (tmp_path / "journal").open("w") as journal, (tmp_path / "other").open("w") as other:
+        found = os.fstat(journal.fileno())
+        environ = {"JOURNAL_STREAM": f"{found.st_dev}:{found.st_ino}"}
+
+        assert journald.leads_there(journal, environ)
+        assert not journald.leads_there(other, environ)
+        assert not journald.leads_there(journal, {})
+        assert not journald.leads_there(io.StringIO(), environ)
