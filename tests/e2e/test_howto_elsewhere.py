@@ -9,10 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.blocks import DOCS, blocks
 from tests.e2e.howto import write_project
-from tests.e2e.support import LIMIT_S, REPOSITORY, ProjectFolder
+from tests.e2e.support import LIMIT_S, ProjectFolder
 
-PAGES = sorted(page.stem for page in (REPOSITORY / "docs" / "how-to").glob("[!R]*.md"))
+PAGES = sorted(
+    page.stem
+    for page in (DOCS / "how-to").glob("*.md")
+    if any(block.path.endswith(".py") for block in blocks(page))
+)
 
 # As a host that knows nothing of ours imports them: each script for itself.
 LOAD = """
