@@ -157,7 +157,7 @@ def _plots(series: Series | None, depths: Sequence[Depth], second: int) -> Cells
     return {
         "rate.area.d": plots.area(ended, most, *small),
         "rate.line.d": plots.line(ended, most, *small),
-        "rate.bad.d": plots.line(failed, most, *small) if any(failed) else "",
+        "rate.bad.d": plots.line(_risen(failed), most, *small),
         "waiting.area.d": plots.area(waiting, _most(waiting), *small),
         "waiting.line.d": plots.line(waiting, _most(waiting), *small),
         "oldest.line.d": plots.line(oldest, _most(oldest), *small),
@@ -175,12 +175,20 @@ def _large(
     return {
         "large.area.d": plots.area(ended, most, *large),
         "large.line.d": plots.line(ended, most, *large),
-        "large.bad.d": plots.line(failed, most, *large) if any(failed) else "",
+        "large.bad.d": plots.line(_risen(failed), most, *large),
         "large.most": words.rate(most / 10) if most else "",
         "p50.line.d": plots.line(middle, longest, *large),
         "p95.line.d": plots.line(slow, longest, *large),
         "p95.most": words.duration(longest) if longest else "",
     }
+
+
+def _risen(points: Sequence[int]) -> Sequence[int | None]:
+    """The points above nothing and those beside them, so that no line runs along the ground."""
+    return [
+        each if any(points[max(number - 1, 0) : number + 2]) else None
+        for number, each in enumerate(points)
+    ]
 
 
 def _most(points: Sequence[float | None]) -> float:

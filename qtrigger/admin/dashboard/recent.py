@@ -69,7 +69,7 @@ class Recent:
         elif isinstance(event, UserLog):
             self._line(event)
         elif isinstance(event, EmulatorReady):
-            self.emulator = f"{event.description} at port {event.port}"
+            self.emulator = event.description
         elif isinstance(event, HostReady):
             self.interpreter = event.interpreter
 
