@@ -7,9 +7,11 @@ not.
 
 from __future__ import annotations
 
+import asyncio
 import platform
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 from prometheus_client import ProcessCollector, generate_latest
@@ -33,11 +35,16 @@ Labelled = tuple[tuple[str, ...], float]
 """The values of a sample's labels, and its own."""
 
 
+Beside = Callable[[Callable[[], bytes]], Awaitable[bytes]]
+"""Has something done that takes a while and touches nothing of the loop's."""
+
+
 class Measuring:
     """Answers with all metrics, over one host and the next.
 
     `meters` must hear all events. `document` is how the host stands (see `standing`), without a
-    look at the queues; `spending` says what requests cost; `version` is qtrigger's.
+    look at the queues; `spending` says what requests cost; `version` is qtrigger's. The text is
+    made `beside` the event loop, in a thread.
     """
 
     content_type = CONTENT_TYPE
@@ -51,6 +58,7 @@ class Measuring:
         spending: Spending,
         version: str,
         clock: Clock,
+        beside: Beside = asyncio.to_thread,
     ) -> None:
         self.meters = Meters()
         self._document = document
@@ -58,6 +66,7 @@ class Measuring:
         self._requests = requests
         self._spending = spending
         self._version = version
+        self._beside = beside
         self._depths = Depths(clock)
         self._host: Host | None = None
         self._read = _Read()
@@ -82,7 +91,8 @@ class Measuring:
             *_of_requests(self._requests),
             *_of_cost(self._spending, standing["functions"]),
         ]
-        return generate_latest(self.meters.registry)
+        # Some tenths of a millisecond for each function, which messages need not wait for.
+        return await self._beside(partial(generate_latest, self.meters.registry))
 
     def _traffic_of(self, functions: Iterable[Mapping[str, Any]]) -> Mapping[str, Traffic]:
         return {each["name"]: self._traffic.of(each["name"]) for each in functions}
