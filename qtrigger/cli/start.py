@@ -173,8 +173,8 @@ async def run_host(
     journal, answering = KeptJournal(state, clock=clock, sink=sink), Answering(clock, sink)
     attending = Attending(clock, sink, tally.counts, asks_workers=options.debug is None)
     answering.standing.looked_after_by(attending.liveness)
-    for each in (journal.sink, answering.happened, attending.announcing):
-        sink.add(each)
+    traced = open_traced(root.name, os.environ, open_traces, sink)
+    sink.add(journal.sink, answering.happened, attending.announcing, *traced.sinks)
 
     def live(host: Host, processes: Processes) -> None:
         journal.apply(host.project)
@@ -190,7 +190,6 @@ async def run_host(
     logging.getLogger().addHandler(LibraryLogs(sink))
     asyncio.get_running_loop().set_exception_handler(_defects_to(sink))
     emulator = LocalEmulator(root, options.emulator, options.environment, clock, sink)
-    traced = open_traced(root.name, os.environ, open_traces, sink)
     starter = HostStarter(options, emulator, clock, sink, live, traced.tracing)
     answering.standing.spending = starter.spending
     measuring = measuring_of(starter, answering.standing, clock) if options.metrics else None

@@ -39,6 +39,7 @@ from qtrigger.invocation import (
     WorkerLost,
 )
 from qtrigger.telemetry import metric_table as table
+from qtrigger.telemetry.error_types import ErrorTypes
 from qtrigger.telemetry.metric_table import Metric
 
 _OUTCOMES: Final[dict[type[Outcome], str]] = {
@@ -53,7 +54,6 @@ _OUTCOMES: Final[dict[type[Outcome], str]] = {
 }
 # Those in which the function did not run, or not to an end of its own.
 _CUT_SHORT: Final = (Interrupted, LeaseLost)
-_LONGEST_TYPE: Final = 120
 
 M = TypeVar("M", bound=MetricWrapperBase)
 
@@ -154,7 +154,8 @@ class _OfFunction:
         self._invocations = invocations
         self._poisoned = poisoned
         self._families = (invocations, durations, waits, retries, poisoned, renewals, lost)
-        self._error_types: dict[str, Counter] = {}
+        self._error_types = ErrorTypes()
+        self._by_error: dict[str, Counter] = {}
         self._ended = {
             kind: invocations.labels(name, word, "")
             for kind, word in _OUTCOMES.items()
@@ -194,14 +195,10 @@ class _OfFunction:
 
     def _failed(self, error_type: str) -> Counter:
         """Of a kind of error; there are so many of them at most, whatever a function raises."""
-        known = self._error_types
-        error_type = error_type[:_LONGEST_TYPE]
-        if error_type not in known and len(known) >= table.MOST_ERROR_TYPES:
-            error_type = table.OTHER_ERRORS
-        found = known.get(error_type)
+        word = self._error_types.word(error_type)
+        found = self._by_error.get(word)
         if found is None:
-            found = self._invocations.labels(self._name, "failed", error_type)
-            known[error_type] = found
+            found = self._by_error[word] = self._invocations.labels(self._name, "failed", word)
         return found
 
 

@@ -1,8 +1,8 @@
-"""Sends spans by OTLP over HTTP, as OpenTelemetry's own variables say.
+"""Sends spans and metrics by OTLP over HTTP, as OpenTelemetry's own variables say.
 
-Owns the tracer, what is said when spans cannot be sent, and that a host's end never waits long for
-them. It needs the extra `otel`. Spans are sent from a thread in batches; what does not fit into its
-queue is dropped, and no message waits for it.
+Owns the tracer, the meter, what is said when something cannot be sent, and that a host's end never
+waits long for it. It needs the extra `otel`. All is sent from threads, spans in batches that drop
+what does not fit; no message waits for them.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, Protocol
 
+from opentelemetry import metrics as otel_metrics
 from opentelemetry import trace as otel
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
@@ -23,60 +24,89 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 from qtrigger import __version__
 
-# For the last spans, when a host ends.
+# For the last spans and numbers, when a host ends.
 CLOSING_S: Final = 3.0
 # What cannot be sent is said once in so long; it is tried again and again.
 SAY_AGAIN_S: Final = 60.0
 LIBRARY: Final = "opentelemetry"
+_NAME: Final = "OTEL_SERVICE_NAME"
 _MOST_CHARACTERS: Final = 300
-_NAMED = ("OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES")
 
 
-class SpanExport:
-    """A tracer whose spans are sent, from its making until `close`.
+class _Provider(Protocol):
+    def shutdown(self) -> None:
+        """Send what is left."""
 
-    `service` is the service's name where the environment says none; `tell` is told what goes
-    wrong, in any thread.
+
+class Export:
+    """What is sent, until `close`; `tell` is told what goes wrong, in any thread.
+
+    `service` is the service's name where the environment says none.
     """
 
     def __init__(
         self, service: str, environ: Mapping[str, str], tell: Callable[[str], None]
     ) -> None:
-        named = any("service.name" in environ.get(name, "") for name in _NAMED[1:])
-        named = named or bool(environ.get(_NAMED[0]))
+        named = environ.get(_NAME) or "service.name" in environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
         own = {SERVICE_VERSION: __version__, **({} if named else {SERVICE_NAME: service})}
-        # The end is ours: at the process's own end nobody would bound it.
-        self._provider = TracerProvider(resource=Resource.create(own), shutdown_on_exit=False)
-        self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+        self._resource = Resource.create(own)
+        self._providers: list[_Provider] = []
         self._troubles = _Troubles(tell)
         logger = logging.getLogger(LIBRARY)
         logger.addHandler(self._troubles)
         self._propagated, logger.propagate = logger.propagate, False
 
-    @property
     def tracer(self) -> otel.Tracer:
-        """What makes spans."""
-        return self._provider.get_tracer("qtrigger", __version__)
+        """What makes spans that are sent."""
+        # The end is ours: at the process's own end nobody would bound it.
+        provider = TracerProvider(resource=self._resource, shutdown_on_exit=False)
+        provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+        self._providers.append(provider)
+        return provider.get_tracer("qtrigger", __version__)
+
+    def meter(self) -> otel_metrics.Meter:
+        """What makes metrics that are sent, once a minute unless the environment says otherwise."""
+        # Here alone: who sends spans only need not have them in memory.
+        from opentelemetry.exporter.otlp.proto.http.metric_exporter import (  # noqa: PLC0415
+            OTLPMetricExporter,
+        )
+        from opentelemetry.sdk.metrics import MeterProvider  # noqa: PLC0415
+        from opentelemetry.sdk.metrics.export import (  # noqa: PLC0415
+            PeriodicExportingMetricReader,
+        )
+
+        reader = PeriodicExportingMetricReader(OTLPMetricExporter())
+        provider = MeterProvider([reader], resource=self._resource, shutdown_on_exit=False)
+        self._providers.append(provider)
+        return provider.get_meter("qtrigger", __version__)
 
     async def close(self) -> None:
         """Send what is left, for three seconds at most."""
-        loop, sent = asyncio.get_running_loop(), asyncio.Event()
-
-        def end() -> None:
-            self._provider.shutdown()
-            loop.call_soon_threadsafe(sent.set)
-
-        # A thread that nobody waits for: a receiver that hangs must not keep the host.
-        threading.Thread(target=end, name="last spans", daemon=True).start()
+        loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(CLOSING_S):
-                await sent.wait()
+                ends = [_ending(provider, loop) for provider in self._providers]
+                await asyncio.gather(*(end.wait() for end in ends))
         except TimeoutError:
             pass
         finally:
             logger = logging.getLogger(LIBRARY)
             logger.removeHandler(self._troubles)
             logger.propagate = self._propagated
+
+
+def _ending(provider: _Provider, loop: asyncio.AbstractEventLoop) -> asyncio.Event:
+    """Set once the provider has sent what is left, or never."""
+    ended = asyncio.Event()
+
+    def end() -> None:
+        provider.shutdown()
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(ended.set)
+
+    # A thread that nobody waits for: a receiver that hangs must not keep the host.
+    threading.Thread(target=end, name="last spans", daemon=True).start()
+    return ended
 
 
 class _Troubles(logging.Handler):
@@ -93,4 +123,4 @@ class _Troubles(logging.Handler):
             return
         self._said_at = now
         text = " ".join(re.sub(r"url: \S+", "", record.getMessage()).split())
-        self._tell(f"traces are not sent as they should be: {text[:_MOST_CHARACTERS]}")
+        self._tell(f"traces or metrics are not sent as they should be: {text[:_MOST_CHARACTERS]}")

@@ -29,9 +29,9 @@ class FanOut:
     def __init__(self, *sinks: EventSink) -> None:
         self._sinks = list(sinks)
 
-    def add(self, sink: EventSink) -> None:
-        """Pass events on to one more; before those who ask what is wanted are made."""
-        self._sinks.append(sink)
+    def add(self, *sinks: EventSink) -> None:
+        """Pass events on to more of them; before those who ask what is wanted are made."""
+        self._sinks += sinks
 
     def emit(self, event: Event) -> None:
         """Take one event."""

@@ -12,6 +12,9 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsServiceRequest,
+)
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from qtrigger.trace_context import sent_with
@@ -34,6 +37,7 @@ class Receiver:
     def __init__(self) -> None:
         self.spans: list[Any] = []
         self.resources: list[dict[str, str]] = []
+        self.metrics: dict[str, Any] = {}
         self._more = threading.Condition()
         receiver = self
 
@@ -42,7 +46,10 @@ class Receiver:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 if self.headers.get("Content-Encoding") == "gzip":
                     body = gzip.decompress(body)
-                receiver.take(self.path, ExportTraceServiceRequest.FromString(body))
+                if self.path == "/v1/metrics":
+                    receiver.take_metrics(ExportMetricsServiceRequest.FromString(body))
+                else:
+                    receiver.take(self.path, ExportTraceServiceRequest.FromString(body))
                 self.send_response(200)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
@@ -64,6 +71,11 @@ class Receiver:
                 self.resources.append(texts(each.resource.attributes))
                 self.spans += [span for scope in each.scope_spans for span in scope.spans]
             self._more.notify_all()
+
+    def take_metrics(self, request: Any) -> None:
+        for each in request.resource_metrics:
+            for scope in each.scope_metrics:
+                self.metrics |= {metric.name: metric for metric in scope.metrics}
 
     def wait_for(self, count: int) -> None:
         with self._more:
@@ -101,6 +113,10 @@ async def test_a_run_is_sent_with_its_sender_and_its_lines_name_it(
             assert host.wait() == 0
         receiver.wait_for(1)
 
+    # The last numbers come with the host's end.
+    (duration,) = receiver.metrics["messaging.process.duration"].histogram.data_points
+    (consumed,) = receiver.metrics["messaging.client.consumed.messages"].sum.data_points
+    assert (duration.count, consumed.as_int) == (1, 1)
     (span,) = receiver.spans
     assert span.name == f"process {folder.queue('charges')}"
     assert [link.trace_id.hex() for link in span.links] == [PARENT[3:35]]
@@ -132,13 +148,13 @@ async def test_a_receiver_that_is_gone_is_one_warning_and_keeps_nothing_up(
     }
 
     with running(folder) as host:
-        host.wait_for("traces are not sent as they should be")
+        host.wait_for("are not sent as they should be")
         host.wait_for("  ok  ")
         host.signal(signal.SIGTERM)
         assert host.wait(15.0) == 0
 
     assert folder.notes() == ["ran"]
-    assert host.output.count("traces are not sent") == 1
+    assert host.output.count("are not sent as they should be") == 1
     assert "s3cret" not in host.output
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from qtrigger.cli.traced import open_traced, wanted
+from qtrigger.cli.traced import Signal, open_traced, wanted
 from qtrigger.events import HostLog
 from qtrigger.telemetry.open_traces import OpenTraces
 from qtrigger.testing.probe import Probe
@@ -29,7 +29,23 @@ ENDPOINT = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318"}
 def test_traces_are_sent_where_an_endpoint_for_them_is_named(
     environ: dict[str, str], *, asked: bool
 ) -> None:
-    assert wanted(environ) is asked
+    assert wanted(environ, "TRACES") is asked
+
+
+@pytest.mark.parametrize(
+    ("environ", "signals"),
+    [
+        (ENDPOINT, ["TRACES", "METRICS"]),
+        ({"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "http://127.0.0.1:4318/v1/metrics"}, ["METRICS"]),
+        ({**ENDPOINT, "OTEL_METRICS_EXPORTER": "none"}, ["TRACES"]),
+        ({**ENDPOINT, "OTEL_TRACES_EXPORTER": "none"}, ["METRICS"]),
+        ({**ENDPOINT, "OTEL_SDK_DISABLED": "TRUE"}, []),
+    ],
+)
+def test_each_signal_is_sent_by_itself(environ: dict[str, str], signals: list[Signal]) -> None:
+    every: tuple[Signal, ...] = ("TRACES", "METRICS")
+
+    assert [each for each in every if wanted(environ, each)] == signals
 
 
 async def test_a_protocol_that_is_not_spoken_is_one_warning_and_no_traces() -> None:
@@ -39,7 +55,9 @@ async def test_a_protocol_that_is_not_spoken_is_one_warning_and_no_traces() -> N
     traced = open_traced("orders", environ, OpenTraces(), probe)
 
     (line,) = probe.of(HostLog)
-    assert "OTEL_EXPORTER_OTLP_PROTOCOL is 'grpc', and no traces are sent" in line.message
+    assert (
+        "OTEL_EXPORTER_OTLP_PROTOCOL is 'grpc', and no traces or metrics are sent" in line.message
+    )
     assert "http/protobuf" in line.message
     assert traced.tracing is None
     await traced.close()
