@@ -53,7 +53,7 @@ _CODE: Final = f"""\
 # here, and stops its own function alone when it runs.
 COPY . {APP}
 RUN cd {APP} && rm -rf {" ".join([*_NEVER, WHEELS])} && chmod -R a+rX . \\
-    && (python -m compileall -q --invalidation-mode checked-hash . || true)
+    && (python -m compileall -q --invalidation-mode checked-hash {APP} || true)
 """
 _FINAL: Final = f"""\
 FROM python:{{python}}-slim
