@@ -14,6 +14,8 @@ from qtrigger.manifests.image import APP, STATE, USER
 from qtrigger.manifests.plan import Plan, SignsIn
 
 IDLE_S: Final = 30
+PORT: Final = 8080
+_PORT_NAME: Final = "http"
 _PLACEHOLDERS: Final = (
     "Put the values in place of <...>, or leave this object away and make one of the same name by "
     "other means. Keep a filled one out of the repository."
@@ -26,6 +28,11 @@ _ROLE: Final = (
 _STOP: Final = (
     "A pod that is to go stops taking messages and has {grace} s: shutdownTimeout of host.json for "
     "what runs, and 15 s to hand the rest back. Change both together."
+)
+_HTTP: Final = (
+    "On the port http /health/... is open to everybody. The dashboard, /metrics and what acts on "
+    "the host want the key QTRIGGER_HTTP_KEY of the Secret, in the header x-functions-key or in "
+    "the page's form."
 )
 _CONTAINER: Final = "qtrigger"
 _CLIENT_ID: Final = "azure.workload.identity/client-id"
@@ -77,6 +84,7 @@ def deployment(plan: Plan) -> Document:
         remarks=(
             "replicas is not said here: KEDA decides, and would be overruled at each apply.",
             _STOP.format(grace=plan.grace_s),
+            _HTTP,
         ),
         content={
             "apiVersion": "apps/v1",
@@ -116,7 +124,12 @@ def _container(plan: Plan) -> dict[str, Any]:
     return {
         "name": _CONTAINER,
         "image": plan.image,
-        "args": ["start", APP, *(["--exit-when-idle", str(IDLE_S)] if plan.once else [])],
+        "args": [
+            *("start", APP),
+            *_serving(plan),
+            *(["--exit-when-idle", str(IDLE_S)] if plan.once else []),
+        ],
+        **_ports(plan),
         "env": [
             {"name": "AZURE_FUNCTIONS_ENVIRONMENT", "value": "Production"},
             {"name": "QTRIGGER_STATE", "value": STATE},
@@ -144,14 +157,35 @@ def _container(plan: Plan) -> dict[str, Any]:
 
 
 def probes(plan: Plan) -> dict[str, Any]:
-    """How the cluster sees whether a pod is up and ready; one that runs once is not asked."""
+    """How the cluster sees whether a pod is up, alive and ready; one that runs once is not asked.
+
+    These paths need no key, and are answered within a second whatever the queue service does.
+    """
     if plan.once:
         return {}
-    asked = {"exec": {"command": ["qtrigger", "status", "--check"]}, "timeoutSeconds": 5}
     return {
-        "startupProbe": {**asked, "periodSeconds": 2, "failureThreshold": 60},
-        "readinessProbe": {**asked, "periodSeconds": 30},
+        "startupProbe": _probe("startup", period_s=2, failures=60),
+        "livenessProbe": _probe("live", period_s=20, failures=3),
+        "readinessProbe": _probe("ready", period_s=10, failures=3),
     }
+
+
+def _probe(asked: str, *, period_s: int, failures: int) -> dict[str, Any]:
+    return {
+        "httpGet": {"path": f"/health/{asked}", "port": _PORT_NAME},
+        "timeoutSeconds": 5,
+        "periodSeconds": period_s,
+        "failureThreshold": failures,
+    }
+
+
+def _serving(plan: Plan) -> list[str]:
+    """What has a host answer over HTTP, to the cluster too; one that runs once is asked nothing."""
+    return [] if plan.once else ["--http", f"0.0.0.0:{PORT}"]
+
+
+def _ports(plan: Plan) -> dict[str, Any]:
+    return {} if plan.once else {"ports": [{"name": _PORT_NAME, "containerPort": PORT}]}
 
 
 def _labels(plan: Plan) -> dict[str, str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import urllib.error
+import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,7 +14,7 @@ import yaml
 from tests.docs.blocks import DOCS, blocks
 from tests.docs.commands import lines
 from tests.e2e.howto import write_project
-from tests.e2e.support import ProjectFolder, qtrigger
+from tests.e2e.support import ProjectFolder, qtrigger, running
 
 PREFIX = "here"
 
@@ -61,7 +64,7 @@ def test_the_manifest_has_what_the_page_shows(folder: ProjectFolder) -> None:
 
     assert trigger[0] in of_kind["ScaledObject"]["triggers"]  # type: ignore[index]
     assert grace.items() <= of_kind["Deployment"]["template"]["spec"].items()  # type: ignore[index]
-    assert set(found[0]["stringData"]) == {"AzureWebJobsStorage", "MAILS"}
+    assert set(found[0]["stringData"]) == {*("AzureWebJobsStorage", "MAILS", "QTRIGGER_HTTP_KEY")}
 
 
 @pytest.mark.parametrize("number", range(3))
@@ -81,3 +84,34 @@ def test_each_command_of_the_page_for_a_manifest_is_taken(
     printed(folder, "-C", str(folder.root), *commands[number], "--out", out)
 
     assert list(Path(out).glob("scaled*.yaml"))
+
+
+def test_a_host_with_the_pods_arguments_answers_its_probes(tmp_path: Path, connection: str) -> None:
+    folder = ProjectFolder(tmp_path, connection, PREFIX)
+    folder.function("charge", "def main(msg): ...")
+    text = printed(folder, "kubernetes", str(folder.root), "--image", "a:1")
+    (pod,) = (
+        each["spec"]["template"]["spec"]["containers"][0]
+        for each in yaml.safe_load_all(text)
+        if each["kind"] == "Deployment"
+    )
+    _, _, flag, _ = pod["args"]
+    del folder.environ["QTRIGGER_START_NO_HTTP"]
+    folder.environ["QTRIGGER_HTTP_KEY"] = "a key of more than sixteen letters"
+
+    with running(folder, flag, "0.0.0.0:0") as host:
+        host.wait_for("ready in")
+        (port,) = re.findall(r"http://0\.0\.0\.0:(\d+)", host.output)
+        for name in ("startupProbe", "livenessProbe", "readinessProbe"):
+            assert get(f"http://127.0.0.1:{port}{pod[name]['httpGet']['path']}") == 200
+        assert get(f"http://127.0.0.1:{port}/metrics") == 401
+
+
+def get(url: str) -> int:
+    """The status of an answer without a key."""
+    try:
+        with urllib.request.urlopen(url, timeout=5.0) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code

@@ -13,7 +13,11 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
+from qtrigger.admin.keys import KEY as KEY_NAME
+from qtrigger.admin.keys import Keys
 from qtrigger.cli.main import cli
+from qtrigger.cli.start import start
+from qtrigger.errors import ProjectError
 from tests.unit.manifests.keda_schema import SPECS, schema_of
 from tests.unit.project.folder import CONNECTION, KEY, OUTPUT, TRIGGER, ProjectFolder
 
@@ -157,7 +161,8 @@ def test_secrets_are_referred_to_and_their_values_are_nowhere(folder: ProjectFol
 
     assert KEY not in said.output
     assert of_kind(found, "Secret")["stringData"] == {
-        "AzureWebJobsStorage": "<connection string of the account>"
+        "AzureWebJobsStorage": "<connection string of the account>",
+        "QTRIGGER_HTTP_KEY": "<a long key>",
     }
     assert variables(found)["AzureWebJobsStorage"] is None
     # What only the code can know of is named, so that nobody has to find out at night.
@@ -177,7 +182,7 @@ def test_settings_that_a_binding_or_host_json_names_are_needed(folder: ProjectFo
     found = objects(folder)
 
     assert set(of_kind(found, "Secret")["stringData"]) == {
-        *("AzureWebJobsStorage", "REFUNDS", "PAGER"),
+        *("AzureWebJobsStorage", "REFUNDS", "PAGER", "QTRIGGER_HTTP_KEY"),
         "AzureFunctionsJobHost__extensions__queues__batchSize",
     }
 
@@ -271,12 +276,12 @@ def test_keda_has_the_same_secrets_as_the_pods_one_for_each_connection(
     assert set(keys.values()) <= set(of_kind(found, "Secret")["stringData"])
 
 
-def test_with_workload_identity_nothing_is_secret(folder: ProjectFolder) -> None:
+def test_with_workload_identity_only_the_hosts_own_key_is_secret(folder: ProjectFolder) -> None:
     found = objects(folder, "--auth", "workload-identity", "--account", "acme")
     pod = of_kind(found, "Deployment")["spec"]["template"]
     account = of_kind(found, "ServiceAccount")
 
-    assert not [each for each in found if each["kind"] == "Secret"]
+    assert set(of_kind(found, "Secret")["stringData"]) == {"QTRIGGER_HTTP_KEY"}
     assert pod["metadata"]["labels"]["azure.workload.identity/use"] == "true"
     assert pod["spec"]["serviceAccountName"] == account["metadata"]["name"]
     assert list(account["metadata"]["annotations"]) == ["azure.workload.identity/client-id"]
@@ -360,6 +365,41 @@ def test_jobs_end_when_the_queues_are_empty_and_count_what_nobody_works_on(
     assert {each["metadata"]["queueLengthStrategy"] for each in spec["triggers"]} == {"visibleonly"}
     assert spec["maxReplicaCount"] == 50
     assert not [each for each in found if each["kind"] == "Deployment"]
+
+
+def test_a_job_that_signs_in_by_identity_has_no_secret_at_all(folder: ProjectFolder) -> None:
+    found = objects(folder, "--job", "--auth", "workload-identity", "--account", "acme")
+
+    assert not [each for each in found if each["kind"] == "Secret"]
+    assert "livenessProbe" not in container(found)
+
+
+def test_probes_ask_what_is_open_at_the_port_that_the_host_serves(folder: ProjectFolder) -> None:
+    one = container(objects(folder))
+    asked = {name: each["httpGet"] for name, each in one.items() if name.endswith("Probe")}
+
+    assert asked == {
+        "startupProbe": {"path": "/health/startup", "port": "http"},
+        "livenessProbe": {"path": "/health/live", "port": "http"},
+        "readinessProbe": {"path": "/health/ready", "port": "http"},
+    }
+    assert one["ports"] == [{"name": "http", "containerPort": 8080}]
+    assert one["args"] == ["start", "/app", "--http", "0.0.0.0:8080"]
+
+
+@pytest.mark.parametrize("flags", [[], ["--job"]])
+def test_the_host_takes_its_arguments(folder: ProjectFolder, flags: list[str]) -> None:
+    verb, *arguments = container(objects(folder, *flags))["args"]
+
+    assert verb == "start"
+    start.make_context("start", arguments)
+
+
+def test_a_key_that_nobody_has_filled_in_opens_nothing(folder: ProjectFolder) -> None:
+    placeholder = of_kind(objects(folder), "Secret")["stringData"][KEY_NAME]
+
+    with pytest.raises(ProjectError, match="fewer than 16 characters"):
+        Keys.of(placeholder, "")
 
 
 @pytest.mark.parametrize(
