@@ -1,63 +1,20 @@
-"""A message's body as a person reads it: text, bytes, or a text that does not fit the encoding.
-
-Owns decoding for display, cutting to a line, and ages. A body is shown where a person asked for it.
-"""
+"""How bodies and ages fit into a line of a listing."""
 
 from __future__ import annotations
 
-import base64
-import re
 import shutil
 import sys
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from qtrigger.queues.encoding import BodyUndecodable, decode
+from qtrigger.poison.body import BASE64, TEXT, UNDECODED, Body, body_of
 
-TEXT, BASE64, UNDECODED = "text", "base64", "undecoded"
+__all__ = ["BASE64", "TEXT", "UNDECODED", "Body", "age", "body_of", "since", "width_left"]
+
 SHORT_ID: Final = 8
 # Where no terminal says how wide a line is.
 WIDTH: Final = 100
 LEAST_WIDTH: Final = 24
-_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Body:
-    """What a text on the wire holds; `problem` says why it could not be decoded, "" if it was."""
-
-    data: bytes
-    problem: str = ""
-
-    @property
-    def encoding(self) -> str:
-        """How `readable` is to be read: `text`, `base64`, or `undecoded` for the text itself."""
-        if self.problem:
-            return UNDECODED
-        return TEXT if _as_text(self.data) is not None else BASE64
-
-    @property
-    def readable(self) -> str:
-        """The body as text, or in base64 where it is none."""
-        text = _as_text(self.data)
-        return base64.b64encode(self.data).decode() if text is None else text
-
-    def line(self, width: int) -> str:
-        """The body in one line of at most `width` characters."""
-        text = _as_text(self.data)
-        text = f"0x{self.data[:width].hex()}" if text is None else _CONTROLS.sub(" ", text)
-        text = f"(undecoded) {text}" if self.problem else text
-        return text if len(text) <= width else f"{text[: width - 1]}…"
-
-
-def body_of(text: str, encoding: str) -> Body:
-    """Decode a text; one that does not fit stands for itself."""
-    try:
-        return Body(data=decode(text, encoding))
-    except BodyUndecodable as error:
-        problem = f"messageEncoding is {encoding}, but {error}"
-        return Body(data=text.encode("utf-8", "replace"), problem=problem)
 
 
 def width_left(used: int) -> int:
@@ -81,10 +38,3 @@ def age(span: timedelta) -> str:
 def since(moment: datetime, now: datetime) -> str:
     """How long ago that was."""
     return age(now - moment)
-
-
-def _as_text(data: bytes) -> str | None:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return None

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final, TypeVar
 
 import click
 
-from qtrigger.cli.poisoned import PoisonQueue
 from qtrigger.cli.span import Span
 from qtrigger.journal import JournalFile
+from qtrigger.poison.wanted import Wanted
 from qtrigger.queues.client import QueueMessage
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -76,29 +76,13 @@ class Filters:
         """Whether some messages may not be wanted; the number is not asked."""
         return bool(self.ids or self.older_than or self.contains or self.errors)
 
-    def wanted(
-        self, queue: PoisonQueue, ids: frozenset[str], now: datetime
-    ) -> Callable[[QueueMessage], bool]:
-        """What tells whether a message is wanted; `ids` are whole, see `whole_ids`."""
-
-        def is_wanted(message: QueueMessage) -> bool:
-            return (
-                (not self.ids or message.id in ids)
-                and (self.older_than is None or now - message.inserted > self.older_than)
-                and (not self.contains or self.contains in queue.body_of(message).readable)
-                and (not self.errors or self._failed_so(queue, message))
-            )
-
-        return is_wanted
-
-    def _failed_so(self, queue: PoisonQueue, message: QueueMessage) -> bool:
-        tried = queue.last_try(message)
-        if tried is None:
-            return False
-        whole = tried.error_type.casefold()
-        return any(
-            each.casefold() in (whole, whole.rpartition(".")[2], tried.outcome)
-            for each in self.errors
+    def wanted(self, ids: frozenset[str]) -> Wanted:
+        """What is wanted; `ids` are whole, see `whole_ids`."""
+        return Wanted(
+            ids=ids if self.ids else frozenset(),
+            older_than=self.older_than,
+            contains=self.contains,
+            errors=self.errors,
         )
 
 

@@ -54,10 +54,11 @@ def list_poisoned(
     """Write what the peeks show, as far as it is wanted."""
     now = SystemClock().utcnow()
     ids = whole_ids(filters.ids, journal, [m for each in peeked for m in each.messages])
+    wanted = filters.wanted(ids)
     shown = [
         (each.queue, message)
         for each in peeked
-        for message in filter(filters.wanted(each.queue, ids, now), each.messages)
+        for message in filter(wanted.among(each.queue, now), each.messages)
     ][: filters.limit]
     if form == "json":
         click.echo(_as_json(peeked, shown))

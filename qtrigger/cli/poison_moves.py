@@ -10,7 +10,6 @@ import click
 
 from qtrigger.cli import poison_bulk, poison_filter, stopping, targets
 from qtrigger.cli.asking import confirm, yes_option
-from qtrigger.cli.poison_bulk import Plan
 from qtrigger.cli.poison_filter import Filters
 from qtrigger.cli.poison_setting import Setting, shared_options
 from qtrigger.cli.poisoned import PoisonQueue
@@ -18,7 +17,8 @@ from qtrigger.cli.quantity import RATE
 from qtrigger.cli.queue_client import Queues, open_queues
 from qtrigger.clock import SystemClock
 from qtrigger.errors import ExitCode
-from qtrigger.queues.client import QueueClient, QueueMessage
+from qtrigger.poison.plan import Plan
+from qtrigger.poison.queues import route_of
 
 _dry_run = click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 
@@ -48,7 +48,7 @@ def requeue(name: str | None, to: str | None, **flags: Any) -> int:
         from qtrigger.bulk.deeds import Move
 
         clock = SystemClock()
-        move = Move(_route(made.queue, target, clients), clock)
+        move = Move(route_of(made.queue, target, clients), clock)
         swept = await poison_bulk.carry_out(
             made, move, "requeueing from", clock=clock, stop=stop, rate=flags["rate"]
         )
@@ -78,16 +78,6 @@ def _check_target(queue: PoisonQueue, target: str | None) -> None:
             "there is no journal that says whose its messages are; say by --to QUEUE where they "
             "are to go"
         )
-
-
-def _route(
-    queue: PoisonQueue, target: str | None, clients: Queues
-) -> Callable[[QueueMessage], QueueClient | None]:
-    def route(message: QueueMessage) -> QueueClient | None:
-        name = target or queue.source_of(message)
-        return None if name is None else clients.named(queue.account, name)
-
-    return route
 
 
 def _goal(target: str | None) -> Callable[[PoisonQueue], str]:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Protocol, cast
+from typing import cast
 
 from qtrigger.cli import wiring
 from qtrigger.cli.targets import Target
 from qtrigger.clock import Clock
 from qtrigger.queues.account import Account
-from qtrigger.queues.client import QueueClient, QueueInspector, QueueService, QueueUpkeep
+from qtrigger.queues.client import QueueService, WholeQueue
 
-
-class WholeQueue(QueueClient, QueueInspector, QueueUpkeep, Protocol):
-    """Everything that can be asked of a queue; every queue client is one."""
+__all__ = ["Queues", "WholeQueue", "open_queues"]
 
 
 class Queues:

@@ -116,6 +116,10 @@ class QueueUpkeep(Protocol):
         """
 
 
+class WholeQueue(QueueClient, QueueInspector, QueueUpkeep, Protocol):
+    """Everything that can be asked of a queue; every queue client is one."""
+
+
 class QueueService(Protocol):
     """The queues of one storage account."""
 
