@@ -17,7 +17,7 @@ FUNCTIONS ?= 1 10 200
 
 CHROMIUM = command -v chromium || command -v chromium-browser || command -v google-chrome
 
-.PHONY: help setup chromium demo test unit docs package chaos soak bench startup reload idle check fmt lint types imports clean
+.PHONY: help setup chromium demo test unit docs picture package chaos soak bench startup reload idle check fmt lint types imports clean
 
 help:  ## Show what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -60,6 +60,9 @@ unit: $(STAMP)  ## Run the quick tests alone
 docs: $(STAMP)  ## Build the documentation as a site, into site/index.html
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "open site/index.html"
+
+picture: $(STAMP)  ## Make the picture of a terminal anew, into docs/pictures
+	@$(BIN)/python docs/terminal_picture.py
 
 package: $(STAMP)  ## Build wheel and sdist into dist/, and try the wheel in a new environment
 	@rm -rf dist

@@ -15,7 +15,9 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 QTRIGGER = [sys.executable, "-m", "qtrigger"]
@@ -67,9 +69,9 @@ def copy_project(folder: Path) -> Path:
     return folder
 
 
-def send_orders(project: Path) -> None:
-    """Put the sample orders on the queue."""
-    texts = [json.dumps(order) for order in ORDERS]
+def send_orders(project: Path, orders: Sequence[Mapping[str, Any]] = ORDERS) -> None:
+    """Put orders on the queue."""
+    texts = [json.dumps(order) for order in orders]
     print("$ qtrigger send orders", *(f"'{text}'" for text in texts), flush=True)
     command = [*QTRIGGER, "send", "--project", str(project), "orders", *texts]
     subprocess.run(command, env=environ(), check=True, timeout=LIMIT_SECONDS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import socket
 import subprocess
@@ -15,6 +14,7 @@ import pytest
 
 from qtrigger.queues.account import EMULATOR_ACCOUNT, EMULATOR_KEY
 from tests.docs.blocks import DOCS, REPOSITORY, Block, blocks
+from tests.docs.transcripts import fits, transcript
 from tests.e2e.support import LIMIT_S
 from tests.e2e.terminal import INTERRUPT, Terminal, on_terminal
 
@@ -98,23 +98,6 @@ class Reader:
         text = f"AccountName={EMULATOR_ACCOUNT};AccountKey={EMULATOR_KEY};QueueEndpoint={address}"
         settings = project / "local.settings.json"
         settings.write_text(settings.read_text().replace("UseDevelopmentStorage=true", text))
-
-
-def transcript(text: str) -> list[tuple[str, str]]:
-    """The commands of a block, each with what it shows."""
-    parts = re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]
-    return [
-        (command, shown.rstrip("\n")) for command, _, shown in (p.partition("\n") for p in parts)
-    ]
-
-
-def fits(shown: str) -> re.Pattern[str]:
-    """What a page shows as a pattern: `…` is some text, on a line of its own any lines."""
-    lines = [
-        r"[\s\S]*?" if line == "…" else ".*?".join(map(re.escape, line.split("…"))) + r"\n?"
-        for line in shown.splitlines()
-    ]
-    return re.compile("".join(lines))
 
 
 def test_the_tutorial_works_to_the_letter(tmp_path: Path) -> None:
