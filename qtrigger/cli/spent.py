@@ -10,15 +10,24 @@ MOST_EMPTY: Final = 0.5
 # Azure's own default; who waits longer than that has thought about it.
 LONG_ENOUGH_S: Final = 60.0
 HOUR_S: Final = 3600.0
+# Of a project with many functions the rest is told in one.
+MOST_LINES: Final = 10
 
 
 def transactions(standing: Mapping[str, Any]) -> Iterator[str]:
-    """A line for each function that has asked for something lately."""
+    """A line for each function that has asked for something lately, of many for the busiest."""
     currency = standing.get("currency")
-    for function in standing["functions"]:
-        spent = function.get("transactions")
-        if spent and spent["transactions"]:
-            yield f"{function['name']}: {_said(spent, currency)}{_cure(spent)}"
+    asking = [
+        (function["name"], spent)
+        for function in standing["functions"]
+        if (spent := function.get("transactions")) and spent["transactions"]
+    ]
+    asking.sort(key=lambda each: -each[1]["transactions"])
+    for name, spent in asking[:MOST_LINES]:
+        yield f"{name}: {_said(spent, currency)}{_cure(spent)}"
+    if others := asking[MOST_LINES:]:
+        count = sum(spent["transactions"] for _, spent in others)
+        yield f"{len(others)} others: {count:,} transactions together (--format json has each)"
 
 
 def _said(spent: Mapping[str, Any], currency: str | None) -> str:

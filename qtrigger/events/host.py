@@ -179,13 +179,17 @@ class WorkerStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerEnded:
-    """A worker process ended. `expected` when we asked for it."""
+    """A worker process ended. `expected` when we asked for it.
+
+    That was `retired` which had a run over its time that nothing else could end.
+    """
 
     worker: int
     pid: int
     how: str
     expected: bool
     lost: int
+    retired: bool = False
     next_start_s: float = 0.0
 
 

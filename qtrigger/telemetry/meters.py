@@ -103,7 +103,7 @@ class Meters:
                 self._of(event.function).retries.inc()
             case MessagePoisoned() if event.poison_queue:
                 self._of(event.function).poisoned(event.reason)
-            case WorkerEnded(expected=False):
+            case WorkerEnded() if event.retired or not event.expected:
                 self._restarts.labels(_reason(event)).inc()
             case Reloaded():
                 self._reloads.labels("done").inc()
@@ -204,6 +204,8 @@ class _OfFunction:
 
 def _reason(event: WorkerEnded) -> str:
     """Why a worker ended, in one of a few words; see `how`."""
+    if event.retired:
+        return "timed_out"
     if not event.pid:
         return "not_started"
     words: Iterable[tuple[str, str]] = (("exit code", "exit"), ("signal", "signal"))

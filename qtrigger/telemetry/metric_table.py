@@ -177,9 +177,9 @@ WORKER_RESTARTS = Metric(
     name="qtrigger_worker_restarts_total",
     kind=COUNTER,
     labels=("reason",),
-    text="Workers that ended without being asked to and are replaced.",
+    text="Workers that ended by themselves, or with a run over its time, and are replaced.",
 )
-RESTART_REASONS: Final = ("exit", "signal", "not_started", OTHER)
+RESTART_REASONS: Final = ("exit", "signal", "not_started", "timed_out", OTHER)
 WORKERS = Metric(
     name="qtrigger_workers",
     kind=GAUGE,

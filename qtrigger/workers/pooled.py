@@ -46,6 +46,10 @@ class PooledWorker(Worker, Protocol):
     def expected(self) -> bool:
         """Whether it ended because we asked for it."""
 
+    @property
+    def retired(self) -> bool:
+        """Whether that was because a run over its time could not be ended otherwise."""
+
     async def where(self, invocation_id: str) -> str:
         """See `Workers`."""
 

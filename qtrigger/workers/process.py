@@ -105,6 +105,11 @@ class PythonWorker:
         return self._ours or self._retirement is not None
 
     @property
+    def retired(self) -> bool:
+        """See `PooledWorker`."""
+        return self._retirement is not None
+
+    @property
     def completed(self) -> int:
         """How many invocations it has answered itself."""
         return self._underway.completed

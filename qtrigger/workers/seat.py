@@ -167,9 +167,17 @@ class Seat:
                 self._delay_s = 0.0
             else:
                 self._lengthen_delay()
-        self._ended(pid=worker.pid, how=worker.how, expected=worker.expected, lost=worker.lost)
+        self._ended(
+            pid=worker.pid,
+            how=worker.how,
+            expected=worker.expected,
+            lost=worker.lost,
+            retired=worker.retired,
+        )
 
-    def _ended(self, *, pid: int, how: str, expected: bool, lost: int) -> None:
+    def _ended(
+        self, *, pid: int, how: str, expected: bool, lost: int, retired: bool = False
+    ) -> None:
         self._events.emit(
             WorkerEnded(
                 worker=self.number,
@@ -177,6 +185,7 @@ class Seat:
                 how=how,
                 expected=expected,
                 lost=lost,
+                retired=retired,
                 next_start_s=0.0 if expected else self._delay_s,
             )
         )

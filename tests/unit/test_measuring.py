@@ -178,6 +178,8 @@ def test_leases_retries_reloads_and_workers_are_counted() -> None:
     for pid, how in [(1, "exit code 3"), (2, "signal 9 (often: out of memory)"), (0, "no python")]:
         meters.emit(WorkerEnded(worker=1, pid=pid, how=how, expected=False, lost=0))
     meters.emit(WorkerEnded(worker=1, pid=4, how="exit code 0", expected=True, lost=0))
+    retired = WorkerEnded(worker=1, pid=5, how="signal 9", expected=True, lost=0, retired=True)
+    meters.emit(retired)
 
     found = read(meters)
     assert found.by("qtrigger_lease_renewals_total", "result") == {"renewed": 1, "failed": 1}
@@ -185,7 +187,7 @@ def test_leases_retries_reloads_and_workers_are_counted() -> None:
     assert found.value("qtrigger_invocation_retries_total", function="charge") == 1
     assert found.by("qtrigger_reloads_total", "result") == {"done": 1, "rejected": 1}
     restarts = found.by("qtrigger_worker_restarts_total", "reason")
-    assert restarts == {"exit": 1, "signal": 1, "not_started": 1, "other": 0}
+    assert restarts == {"exit": 1, "signal": 1, "not_started": 1, "timed_out": 1, "other": 0}
 
 
 def test_a_message_without_a_poison_queue_is_not_counted_as_moved() -> None:

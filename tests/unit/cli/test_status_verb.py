@@ -154,6 +154,28 @@ def test_transactions_are_told_with_what_they_cost_and_what_makes_fewer() -> Non
     assert "makes fewer" not in said({**idle, "max_polling_interval_s": 60.0})
 
 
+def test_of_many_functions_those_that_ask_most_are_told() -> None:
+    def asking(number: int) -> Mapping[str, Any]:
+        spent = {
+            "transactions": number,
+            "empty_polls": 0,
+            "over_s": 3600.0,
+            "per_day": number * 24.0,
+            "cost_per_day": None,
+            "max_polling_interval_s": 60.0,
+        }
+        quiet = {"last_error": None, "messages": None, "transactions": spent}
+        return {**FUNCTION, **quiet, "name": f"f{number}"}
+
+    functions = [asking(number) for number in range(1, 14)]
+    standing = {**STANDING, "functions": functions, "accounts": []}
+
+    said = standings.as_text(standing, NOW).splitlines()[-11:]
+
+    assert [line.partition(":")[0] for line in said[:-1]] == [f"f{n}" for n in range(13, 3, -1)]
+    assert said[-1] == "3 others: 6 transactions together (--format json has each)"
+
+
 def test_what_is_not_known_is_a_dash_and_why() -> None:
     messages = {**FUNCTION["messages"], "waiting": None, "hidden": None, "ours": 0}
     messages |= {"oldest_s": None, "problem": "no answer"}

@@ -32,6 +32,7 @@ class FakeWorker:
     functions: list[str] = field(default_factory=list)
     accepting: bool = False
     expected: bool = False
+    retired: bool = False
     completed: int = 0
     lost: int = 0
     how: str = ""
@@ -94,7 +95,7 @@ class FakeWorker:
         self.open.pop(name).set_result(Ran(outcomes=(outcome,), duration_s=0.0))
 
     def retire(self) -> None:
-        self.expected = True
+        self.expected = self.retired = True
         self.fail()
 
     def fail(self) -> None:

@@ -285,7 +285,7 @@ async def test_a_retiring_worker_is_replaced_while_its_last_runs_go_on(bench: Be
     old.end("signal 15 (SIGTERM)")
     await settle()
     (event,) = bench.probe.of(WorkerEnded)
-    assert (event.pid, event.expected) == (old.pid, True)
+    assert (event.pid, event.expected, event.retired) == (old.pid, True, True)
 
 
 async def test_a_function_that_no_worker_loads_any_more_is_told_and_handed_back_at_once(
