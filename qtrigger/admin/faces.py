@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from qtrigger.admin.dashboard.recent import Recent
+from qtrigger.admin.poison.deeds import Deeds
 from qtrigger.admin.route import Refusal
 from qtrigger.clock import Clock
 from qtrigger.events import EventSink
@@ -70,5 +71,6 @@ class Faces:
     journal: JournalFile
     recent: Recent
     services: QueueServices
+    deeds: Deeds
     plain: Callable[[str], str]
     measures: Measures

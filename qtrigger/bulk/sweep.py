@@ -115,7 +115,8 @@ class Sweep:
             keeper.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await keeper
-        self.swept.unreturned = await self._aside.give_back()
+            # Also after a defect, or when nobody waits any more: others are to see them.
+            self.swept.unreturned = await self._aside.give_back()
         self.swept.stopped = self._stop.is_set() and self.swept.failure is None
         return self.swept
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from qtrigger.admin.dashboard.recent import Recent
 from qtrigger.admin.faces import Faces, Live, Measures
+from qtrigger.admin.poison.deeds import Deeds
 from qtrigger.cli import wiring
 from qtrigger.cli.administering import Administering
 from qtrigger.cli.answering import Answering
@@ -74,6 +75,7 @@ class Facing:
             journal=JournalFile(state),
             recent=recent,
             services=self._services,
+            deeds=Deeds(clock),
             plain=self.plain,
             measures=measures,
         )
@@ -99,6 +101,7 @@ class Facing:
     async def close(self) -> None:
         """Answer no more."""
         await self._administering.close()
+        await self._faces.deeds.close()
         await self._services.close()
 
     def _routes(self) -> Sequence[Route]:

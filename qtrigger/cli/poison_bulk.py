@@ -23,7 +23,7 @@ from qtrigger.cli.queue_client import Queues
 from qtrigger.clock import Clock
 from qtrigger.errors import ExitCode
 from qtrigger.journal import JournalFile
-from qtrigger.poison.plan import Plan, left_of, look
+from qtrigger.poison.plan import Plan, left_of, look, reasons_of
 
 TAKES = (
     "note: {name} shows no more than its first 32 messages; to look at the others they have to be "
@@ -87,11 +87,7 @@ async def report(
         raise swept.failure
     left = await left_of(made, swept)
     name = f"{made.queue.name}: " if several else ""
-    reasons = [f"{number:,} {why}" for why, number in swept.left.items()]
-    if swept.failure is not None:
-        reasons.append(str(swept.failure))
-    if swept.left.total() == left and len(swept.left) == 1 and swept.failure is None:
-        reasons = list(swept.left)
+    reasons = reasons_of(swept, left)
     tail = f", left {left:,}" if left or not swept.whole else ""
     tail += f" ({'; '.join(reasons)})" if reasons else ""
     tell(f"{name}{done} {swept.done:,}{tail}")

@@ -136,6 +136,16 @@ async def left_of(made: Plan, swept: Swept) -> int:
         return swept.left.total()
 
 
+def reasons_of(swept: Swept, left: int) -> list[str]:
+    """Why some are left, in words; how many of each, unless all are for one reason."""
+    reasons = [f"{number:,} {why}" for why, number in swept.left.items()]
+    if swept.failure is not None:
+        reasons.append(str(swept.failure))
+    if swept.left.total() == left and len(swept.left) == 1 and swept.failure is None:
+        reasons = list(swept.left)
+    return reasons
+
+
 def _most_taken(
     peeked: Sequence[QueueMessage],
     wanted: Callable[[QueueMessage], bool] | None,

@@ -74,6 +74,7 @@ class HostFile:
             max_concurrent=self.value("qtrigger", "maxConcurrent") or None,
             journal=self._journal(),
             price=self._price(),
+            shows_bodies=bool(self.value(*OWN, "http", "showBodies")),
             tracing=self._tracing(),
         )
 

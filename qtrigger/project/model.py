@@ -158,7 +158,7 @@ class HostConfig:
     its least level. `watch_directories` and `watch_files` are names whose changes matter besides
     the function's own. `max_concurrent` is the most messages in processing in the whole host, None
     without limit. `journal` is None where no failures are to be kept, `price` where
-    nobody has said one.
+    nobody has said one. `shows_bodies` is whether poisoned bodies may be shown over HTTP.
     """
 
     queues: QueueOptions = field(default_factory=QueueOptions)
@@ -174,6 +174,7 @@ class HostConfig:
     max_concurrent: int | None = None
     journal: JournalOptions | None = field(default_factory=JournalOptions)
     price: Price | None = None
+    shows_bodies: bool = True
     tracing: TracingOptions = field(default_factory=TracingOptions)
 
 

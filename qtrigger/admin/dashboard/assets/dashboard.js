@@ -272,8 +272,8 @@ async function finished(deed, number) {
   }
 }
 
-const outcome = ({ moved, left, reason }) =>
-  `moved ${moved.toLocaleString("en")}` +
+const outcome = ({ word, moved, left, reason }) =>
+  `${word} ${moved.toLocaleString("en")}` +
   (left ? `, left ${left.toLocaleString("en")}` : "") +
   (reason ? ` (${reason})` : "");
 
