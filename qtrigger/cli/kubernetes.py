@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -155,16 +156,18 @@ def kubernetes(project: str | None, out: str | None, force: bool, **flags: Any) 
 def _plan(root: Path, flags: dict[str, Any]) -> Plan:
     """What is to be made; what a person should know of it is told. Raises ProjectError."""
     from qtrigger.cli.projects import load_alone
+    from qtrigger.cli.stand_ins import stand_ins
     from qtrigger.manifests.plan import Plan, SignsIn
     from qtrigger.manifests.planning import extract
 
     _check(flags)
     # As here, where local settings say which connections and queues there are.
-    project = load_alone(root, os.environ, DEVELOPMENT)
+    imagined = stand_ins(root)
+    project = load_alone(root, {**os.environ, **imagined}, DEVELOPMENT)
     _check_runs(project)
     wanted = SignsIn(flags["auth"]) if flags["auth"] else None
     found = extract(project, wanted, dict(flags["accounts"]))
-    for each in found.remarks:
+    for each in [*_imagined(imagined), *found.remarks]:
         wiring.note(each)
     cooldown = flags["cooldown_period"]
     return Plan(
@@ -182,6 +185,11 @@ def _plan(root: Path, flags: dict[str, Any]) -> Plan:
         cooldown_s=300 if cooldown is None else cooldown,
         grace_s=grace_of(project),
     )
+
+
+def _imagined(names: Iterable[str]) -> Iterator[str]:
+    if listed := ", ".join(sorted(names)):
+        yield f"note: no setting here for the connection {listed}; the cluster is taken to have it"
 
 
 def _keys(*, once: bool) -> dict[str, str]:

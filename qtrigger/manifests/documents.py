@@ -47,11 +47,13 @@ def _text(document: Document) -> str:
     lines = [line for each in document.remarks for line in _wrapped(each)]
     # Of two objects in one place none is written as a reference to the other.
     plain = _copied(document.content)
-    body = yaml.safe_dump(plain, sort_keys=False, width=10_000, allow_unicode=True)
+    body = yaml.safe_dump(plain, sort_keys=False, width=10_000)
     return "".join(f"# {line}\n" for line in lines) + body
 
 
 def _wrapped(text: str) -> list[str]:
+    # A remark ends with its line, and YAML refuses what cannot be printed in one, too.
+    text = "".join(each if each.isprintable() else " " for each in text)
     return textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
 
 

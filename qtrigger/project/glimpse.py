@@ -17,16 +17,21 @@ from qtrigger.project.findings import Findings
 from qtrigger.project.settings import Settings
 
 _QUEUE_PLACE: Final = 1
+_CONNECTION_PLACE: Final = 2
 _TRIGGERS: Final = ("_trigger", "route", "schedule")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """A function's name; its queue is "" when it has another trigger, or a name nobody sees."""
+    """A function's name; its queue is "" when it has another trigger, or a name nobody sees.
+
+    `connections` are the names that its queue bindings give, "" for one that gives none.
+    """
 
     name: str
     queue: str = ""
     outputs: tuple[str, ...] = ()
+    connections: tuple[str, ...] = ()
 
 
 def glimpse(root: Path) -> tuple[Seen, ...]:
@@ -51,6 +56,11 @@ def _of_folders(root: Path) -> Iterator[Seen]:
             name=folder.name,
             queue=next(_queues(given, "queuetrigger"), ""),
             outputs=tuple(_queues(given, "queue")),
+            connections=tuple(
+                str(each.get("connection") or "")
+                for each in given
+                if str(each.get("type")).casefold() in ("queuetrigger", "queue")
+            ),
         )
 
 
@@ -75,6 +85,11 @@ def _of_script(path: Path) -> Iterator[Seen]:
 
 def _declared(name: str, calls: list[ast.Call]) -> Seen:
     named, queue, outputs = name, "", []
+    connections = [
+        _text(call, "connection", _CONNECTION_PLACE)
+        for call in calls
+        if _word(call) in ("queue_trigger", "queue_output")
+    ]
     for call in calls:
         match _word(call):
             case "function_name":
@@ -83,7 +98,7 @@ def _declared(name: str, calls: list[ast.Call]) -> Seen:
                 queue = _text(call, "queue_name", _QUEUE_PLACE)
             case "queue_output":
                 outputs.append(_text(call, "queue_name", _QUEUE_PLACE))
-    return Seen(name=named, queue=queue, outputs=tuple(outputs))
+    return Seen(name=named, queue=queue, outputs=tuple(outputs), connections=tuple(connections))
 
 
 def _word(call: ast.Call) -> str:

@@ -230,7 +230,7 @@ def test_limits_of_one_replica_are_warned_of(folder: ProjectFolder) -> None:
 
 
 def test_what_cannot_run_has_no_trigger_and_is_named(folder: ProjectFolder) -> None:
-    folder.function("broken", {**TRIGGER, "connection": "Nowhere"})
+    folder.function("broken", {**TRIGGER, "queueName": "%NOWHERE%"})
     folder.function("off")
     folder.function("nightly", {"type": "timerTrigger", "direction": "in", "name": "t"})
     said = kubernetes(folder, **{"AzureWebJobs.off.Disabled": "true"})
@@ -479,12 +479,48 @@ def test_out_writes_a_file_for_each_kind_and_never_over_a_secret(
 
 
 def test_a_project_without_anything_to_run_says_why(folder: ProjectFolder) -> None:
-    folder.values()
+    folder.values(AzureWebJobsStorage="AccountName=acme")
 
     said = kubernetes(folder)
 
     assert (said.exit_code, said.stdout) == (1, "")  # the verb's own exit code is main's
-    assert "no setting for connection" in said.stderr
+    assert "is no usable connection string" in said.stderr
+
+
+@pytest.mark.parametrize("model", ["v1", "v2"])
+def test_a_pipeline_needs_no_settings_for_connections(tmp_path: Path, model: str) -> None:
+    """It has what is in the repository, which has no local.settings.json."""
+    CliRunner().invoke(cli, ["init", str(tmp_path), "--no-git", "--model", model])
+    made = ["new", "refund", "--project", str(tmp_path), "--queue", "refunds"]
+    CliRunner().invoke(cli, [*made, "--connection", "Bank"])
+    (tmp_path / "local.settings.json").unlink()
+    folder = ProjectFolder(tmp_path)
+
+    said = kubernetes(folder)
+
+    assert said.exit_code == 0, said.output
+    found = list(yaml.safe_load_all(said.stdout))
+    assert {"AzureWebJobsStorage", "Bank"} <= set(of_kind(found, "Secret")["stringData"])
+    assert len(of_kind(found, "ScaledObject")["spec"]["triggers"]) == 2
+    assert "no setting here for the connection AzureWebJobsStorage, Bank; " in said.stderr
+    assert "UseDevelopmentStorage" not in said.output
+
+
+def test_a_secret_in_a_connections_place_is_not_shown(tmp_path: Path) -> None:
+    folder = ProjectFolder(tmp_path)
+    folder.function("charge", {**TRIGGER, "connection": CONNECTION})
+    folder.function("refund", {**TRIGGER, "connection": KEY})
+
+    said = kubernetes(folder)
+
+    assert (said.exit_code, KEY in said.output) == (1, False)
+
+
+def test_a_connection_without_a_name_is_the_default_one_in_a_pipeline(tmp_path: Path) -> None:
+    folder = ProjectFolder(tmp_path)
+    folder.function("charge")
+
+    assert "AzureWebJobsStorage" in of_kind(objects(folder), "Secret")["stringData"]
 
 
 def test_the_json_of_a_stream_is_what_was_meant(folder: ProjectFolder) -> None:
