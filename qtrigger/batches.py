@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
+from typing import Final
 
 from qtrigger.ids import new_id
 from qtrigger.invocation import Invocation, Outcome, Succeeded, Trace, WorkerLost
@@ -22,6 +23,9 @@ from qtrigger.retrying import Ended, Pending, Retrying
 from qtrigger.tracing import BeginTrace
 from qtrigger.tries import TriesSeen
 
+# What became of the messages of a list is told of each, and of the run as a whole only this.
+BY_MESSAGE: Final = "by message"
+
 Watching = Callable[[], AbstractContextManager[None]]
 
 
@@ -30,6 +34,8 @@ class Batch:
 
     def __init__(self, messages: Sequence[str], ended: Callable[[Batch], None]) -> None:
         self.id = new_id()
+        self.trace: Trace | None = None
+        self._in_hand = set(messages)
         self._due = set(messages)
         self._ended = ended
         self._arrived: dict[str, Invocation] = {}
@@ -45,6 +51,12 @@ class Batch:
         if self._run is not None:
             self._run.cancel()
         self._ended(self)
+
+    def done(self, message: str) -> None:
+        """That message has reached its end; the trace of the run ends with the last of them."""
+        self._in_hand.discard(message)
+        if self.trace is not None and not self._in_hand:
+            self.trace.close()
 
     async def run(
         self,
@@ -99,26 +111,45 @@ class Batches:
         """See `Retrying`: the end of this message in the run of its batch."""
         batch = self._open.get(invocation.id)
         if batch is None:
+            return await self._run_alone(invocation, lost, watching, tell)
+        return await batch.run(invocation, partial(self._begin_run, batch, watching))
+
+    async def _run_alone(
+        self,
+        invocation: Invocation,
+        lost: asyncio.Event,
+        watching: Watching,
+        tell: Callable[[Pending], None],
+    ) -> Ended:
+        begin_trace = self._begin_trace
+        if begin_trace is None:
             return await self._retrying.run(invocation, lost=lost, watching=watching, tell=tell)
-        return await batch.run(invocation, partial(self._begin_run, watching))
+        trace = begin_trace(invocation.id, invocation.messages)
+        invocation = replace(invocation, trace=trace)
+        try:
+            ended = await self._retrying.run(invocation, lost=lost, watching=watching, tell=tell)
+            trace.ended(ended.outcome, BY_MESSAGE)
+            return ended
+        finally:
+            trace.close()
 
     def _ended(self, batch: Batch) -> None:
         self._open.pop(batch.id, None)
 
     def _begin_run(
-        self, watching: Watching, invocations: Sequence[Invocation]
+        self, batch: Batch, watching: Watching, invocations: Sequence[Invocation]
     ) -> asyncio.Task[Mapping[str, Ended]]:
         first = invocations[0]
         return asyncio.create_task(
-            self._run_together(watching, invocations), name=f"{first.function} {first.id}"
+            self._run_together(batch, watching, invocations), name=f"{first.function} {first.id}"
         )
 
     async def _run_together(
-        self, watching: Watching, invocations: Sequence[Invocation]
+        self, batch: Batch, watching: Watching, invocations: Sequence[Invocation]
     ) -> Mapping[str, Ended]:
         messages = tuple(message for each in invocations for message in each.messages)
-        begin_trace = self._begin_trace
-        trace = None if begin_trace is None else begin_trace(invocations[0].id, messages)
+        if self._begin_trace is not None:
+            batch.trace = self._begin_trace(batch.id, messages)
         # Made anew: what else an invocation carries is one message's.
         whole = Invocation(
             id=invocations[0].id,
@@ -126,15 +157,11 @@ class Batches:
             messages=messages,
             max_dequeue_count=min(each.max_dequeue_count for each in invocations),
             timeout_s=invocations[0].timeout_s,
-            trace=trace,
+            trace=batch.trace,
         )
-        try:
-            ends = await self._retrying.run_together(whole, watching)
-            if trace is not None:
-                _tell_end(trace, ends)
-        finally:
-            if trace is not None:
-                trace.close()
+        ends = await self._retrying.run_together(whole, watching)
+        if batch.trace is not None:
+            _tell_end(batch.trace, ends)
         return {
             message.id: replace(ended, outcome=_shared(ended.outcome, len(ends)))
             for message, ended in zip(whole.messages, ends, strict=True)
@@ -186,12 +213,14 @@ class BatchLifecycle:
             await self._lifecycle.process(lease, ended, batch.id)
         finally:
             batch.leave(message_id)
+            batch.done(message_id)
 
     async def hand_back(self, lease: Lease) -> None:
         """See `Lifecycle`."""
         batch = self._batch_of.pop(lease, None)
         if batch is not None:
             batch.leave(lease.message.id)
+            batch.done(lease.message.id)
         await self._lifecycle.hand_back(lease)
 
     def stop_retrying(self) -> None:
@@ -203,7 +232,7 @@ def _tell_end(trace: Trace, ends: Sequence[Ended]) -> None:
     """As the first that did not succeed, since the run is one; each message has its own line."""
     outcomes = [each.outcome for each in ends]
     worst = next((each for each in outcomes if not isinstance(each, Succeeded)), outcomes[0])
-    trace.ended(worst, "by message")
+    trace.ended(worst, BY_MESSAGE)
 
 
 def _shared(outcome: Outcome, messages: int) -> Outcome:

@@ -27,31 +27,12 @@ from qtrigger.events import (
     RetryPending,
     WorkerEnded,
 )
-from qtrigger.invocation import (
-    Failed,
-    Interrupted,
-    LeaseLost,
-    Outcome,
-    Postponed,
-    Rejected,
-    Succeeded,
-    TimedOut,
-    WorkerLost,
-)
+from qtrigger.invocation import Failed, Interrupted, LeaseLost, Succeeded
 from qtrigger.telemetry import metric_table as table
 from qtrigger.telemetry.error_types import ErrorTypes
 from qtrigger.telemetry.metric_table import Metric
+from qtrigger.telemetry.outcome_words import WORDS
 
-_OUTCOMES: Final[dict[type[Outcome], str]] = {
-    Succeeded: "succeeded",
-    Failed: "failed",
-    TimedOut: "timed_out",
-    WorkerLost: "worker_lost",
-    Interrupted: "interrupted",
-    LeaseLost: "lease_lost",
-    Postponed: "postponed",
-    Rejected: "rejected",
-}
 # Those in which the function did not run, or not to an end of its own.
 _CUT_SHORT: Final = (Interrupted, LeaseLost)
 
@@ -158,7 +139,7 @@ class _OfFunction:
         self._by_error: dict[str, Counter] = {}
         self._ended = {
             kind: invocations.labels(name, word, "")
-            for kind, word in _OUTCOMES.items()
+            for kind, word in WORDS.items()
             if kind is not Failed
         }
         self._succeeded = self._ended[Succeeded]

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from qtrigger.telemetry.outcome_words import WORDS
+
 COUNTER, GAUGE, HISTOGRAM = "counter", "gauge", "histogram"
 
 # The advice of OpenTelemetry's messaging conventions, and more for long functions; in seconds.
@@ -22,10 +24,7 @@ MOST_ERROR_TYPES: Final = 50
 OTHER_ERRORS: Final = "_OTHER"
 OTHER: Final = "other"
 
-OUTCOMES: Final = (
-    "succeeded", "failed", "timed_out", "worker_lost",
-    "interrupted", "lease_lost", "postponed", "rejected",
-)  # fmt: skip
+OUTCOMES: Final = tuple(WORDS.values())
 REASONS: Final = ("tries", "undecodable", "rejected")
 POLLS: Final = ("found", "empty", "missing", "error")
 STATES: Final = (

@@ -10,9 +10,10 @@ from __future__ import annotations
 from opentelemetry.metrics import Meter
 
 from qtrigger.events import Event, InvocationFinished, PollFinished
-from qtrigger.invocation import Failed, Interrupted, LeaseLost, TimedOut, WorkerLost
+from qtrigger.invocation import Failed, Interrupted, LeaseLost
 from qtrigger.telemetry.error_types import ErrorTypes
 from qtrigger.telemetry.metric_table import BUCKETS
+from qtrigger.telemetry.outcome_words import error_type
 from qtrigger.telemetry.traces import SYSTEM
 
 Attributes = dict[str, str]
@@ -40,8 +41,8 @@ class OtelMeters:
         """Take one event."""
         if type(event) is InvocationFinished:
             if not isinstance(event.outcome, (Interrupted, LeaseLost)):
-                error_type = self._error_type(event)
-                found = self._of("process", event.function, event.queue, error_type)
+                kind = self._error_type(event)
+                found = self._of("process", event.function, event.queue, kind)
                 self._duration.record(event.duration_s, found)
         elif isinstance(event, PollFinished) and event.found:
             self._consumed.add(event.found, self._of("receive", event.function, event.queue))
@@ -51,19 +52,13 @@ class OtelMeters:
         return kind in (InvocationFinished, PollFinished)
 
     def _error_type(self, event: InvocationFinished) -> str:
-        match event.outcome:
-            case Failed(error=error):
-                known = self._error_types.setdefault(event.function, ErrorTypes())
-                return known.word(error.type)
-            case TimedOut():
-                return "timed_out"
-            case WorkerLost():
-                return "worker_lost"
-            case _:
-                return ""
+        kind = error_type(event.outcome)
+        if not isinstance(event.outcome, Failed):
+            return kind
+        return self._error_types.setdefault(event.function, ErrorTypes()).word(kind)
 
-    def _of(self, operation: str, function: str, queue: str, error_type: str = "") -> Attributes:
-        key = (operation, function, queue, error_type)
+    def _of(self, operation: str, function: str, queue: str, kind: str = "") -> Attributes:
+        key = (operation, function, queue, kind)
         found = self._attributes.get(key)
         if found is None:
             found = self._attributes[key] = {
@@ -72,6 +67,6 @@ class OtelMeters:
                 "messaging.operation.type": operation,
                 "messaging.destination.name": queue,
                 "faas.name": function,
-                **({"error.type": error_type} if error_type else {}),
+                **({"error.type": kind} if kind else {}),
             }
         return found

@@ -16,33 +16,13 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
 from opentelemetry.trace.span import TraceState
 
-from qtrigger.invocation import (
-    Failed,
-    Interrupted,
-    LeaseLost,
-    Outcome,
-    Postponed,
-    Rejected,
-    Succeeded,
-    TimedOut,
-    TriggerMessage,
-    WorkerLost,
-)
+from qtrigger.invocation import Outcome, TriggerMessage
 from qtrigger.telemetry.open_traces import OpenTraces
+from qtrigger.telemetry.outcome_words import WORDS, error_type
 from qtrigger.trace_context import TraceContext, sent_with
 from qtrigger.tracing import Traced
 
 SYSTEM: Final = "azure_queue_storage"
-_WORDS: Final[dict[type[Outcome], str]] = {
-    Succeeded: "succeeded",
-    Failed: "failed",
-    TimedOut: "timed_out",
-    WorkerLost: "worker_lost",
-    Interrupted: "interrupted",
-    LeaseLost: "lease_lost",
-    Postponed: "postponed",
-    Rejected: "rejected",
-}
 
 
 class OtelTracing:
@@ -88,12 +68,12 @@ class OtelTrace:
     def ended(self, outcome: Outcome, disposition: str, retries: int = 0) -> None:
         """See `Trace`."""
         span = self._span
-        span.set_attribute("qtrigger.outcome", _WORDS[type(outcome)])
+        span.set_attribute("qtrigger.outcome", WORDS[type(outcome)])
         span.set_attribute("qtrigger.disposition", disposition)
         if retries:
             span.set_attribute("qtrigger.retries", retries)
-        if error_type := _error_type(outcome):
-            span.set_attribute("error.type", error_type)
+        if kind := error_type(outcome):
+            span.set_attribute("error.type", kind)
             span.set_status(Status(StatusCode.ERROR))
 
     def close(self) -> None:
@@ -123,17 +103,6 @@ def _attributes(
     else:
         found["messaging.batch.message_count"] = len(messages)
     return found
-
-
-def _error_type(outcome: Outcome) -> str:
-    """The kind of error, "" for what is none of the function's."""
-    match outcome:
-        case Failed(error=error):
-            return error.type
-        case TimedOut() | WorkerLost():
-            return _WORDS[type(outcome)]
-        case _:
-            return ""
 
 
 def _remote(sender: TraceContext) -> SpanContext:

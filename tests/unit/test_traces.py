@@ -13,6 +13,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, Sampler
 from opentelemetry.trace import SpanKind, StatusCode
 
+from qtrigger.batches import Batch
 from qtrigger.events import UserLog
 from qtrigger.invocation import (
     ErrorDetail,
@@ -26,13 +27,14 @@ from qtrigger.invocation import (
     Succeeded,
     TimedOut,
     TriggerMessage,
+    WorkerLost,
 )
 from qtrigger.project.model import RetryPolicy
 from qtrigger.project.options import TracingOptions
 from qtrigger.telemetry.json_lines import JsonSink
 from qtrigger.telemetry.open_traces import OpenTraces
 from qtrigger.telemetry.traces import OtelTracing
-from qtrigger.trace_context import sent_with
+from qtrigger.trace_context import TraceContext, sent_with
 from tests.unit.harness import Bench, Body, fail, output, succeed
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -268,6 +270,43 @@ async def test_the_runs_of_a_list_are_one_span_with_all_of_its_senders() -> None
     (invocation,) = bench.invocations
     assert invocation.trace is not None
     assert invocation.trace.context.span_id == f"{span.context.span_id:016x}"
+
+
+class Watched:
+    """A trace that says when it was closed."""
+
+    context = TraceContext(parent=PARENT)
+    closed = 0
+
+    def ended(self, outcome: Outcome, disposition: str, retries: int = 0) -> None:
+        """Nothing is made of it."""
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def test_the_trace_of_a_list_ends_with_the_last_of_its_messages() -> None:
+    batch, trace = Batch(["a", "b"], lambda _batch: None), Watched()
+    batch.trace = trace
+
+    batch.done("b")
+    first = trace.closed
+    batch.done("a")
+
+    assert (first, trace.closed) == (0, 1)
+
+
+async def test_a_list_of_one_suspect_is_a_span_as_well() -> None:
+    ends: list[Outcome] = [WorkerLost(how="signal 9", alone=False), Succeeded()]
+
+    async def ends_once(_message: TriggerMessage) -> Outcome:
+        return ends.pop(0)
+
+    spans, _ = await run("a", body=ends_once, many=True)
+
+    outcomes = [attributes(span)["qtrigger.outcome"] for span in spans.ended]
+    assert outcomes == ["worker_lost", "succeeded"]
+    assert spans.open.of(attributes(spans.ended[1])["faas.invocation_id"]) is None
 
 
 async def test_lines_of_a_run_name_its_trace_and_others_do_not() -> None:
