@@ -41,6 +41,7 @@ PROGRAMS = frozenset(
 )
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _TARGETS = frozenset(re.findall(r"^([a-z]+):", (REPOSITORY / "Makefile").read_text(), re.MULTILINE))
+_UNSAID = re.compile(r": Missing (?:argument|option)|: Usage: ")
 _JOINTS = frozenset({"&&", "||", "|", ";", "&"})
 _REDIRECTION = re.compile(r"\d*[<>]")
 
@@ -51,6 +52,26 @@ def problems(text: str) -> Iterator[str]:
         for command in _commands(line):
             if problem := _problem(command):
                 yield f"{line}: {problem}"
+
+
+def named(code: str) -> str:
+    """Why a command that a sentence names is not there; arguments may be left out."""
+    return next((problem for problem in problems(code) if not _UNSAID.search(problem)), "")
+
+
+def flags() -> frozenset[str]:
+    """Every flag of every verb."""
+    found = set[str]()
+    left: list[click.Command] = [cli]
+    while left:
+        command = left.pop()
+        for option in command.params:
+            found |= {*option.opts, *option.secondary_opts}
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            inner = (command.get_command(context, name) for name in command.list_commands(context))
+            left += [each for each in inner if each is not None]
+    return frozenset(found)
 
 
 def lines(text: str) -> list[str]:
