@@ -16,6 +16,8 @@ from tests.e2e.support import REPOSITORY, ProjectFolder, running
 # As `-X importtime` writes them.
 IMPORTED = re.compile(r"^import time:\s+\d+ \|\s+\d+ \|\s+([\w.]+)$")
 
+HEAVY = {"asyncio", "ssl", "aiohttp", "azure", "httptools", "jsonschema", "rich", "structlog"}
+
 
 def imported(lines: Iterable[str]) -> set[str]:
     """The packages that were imported, a package of `azure` by two names."""
@@ -37,8 +39,23 @@ def test_a_question_about_the_command_imports_neither_libraries_nor_the_event_lo
         check=True,
     )
 
-    heavy = {"asyncio", "ssl", "aiohttp", "azure", "httptools", "jsonschema", "rich", "structlog"}
-    assert not imported(said.stderr.splitlines()) & heavy
+    assert not imported(said.stderr.splitlines()) & HEAVY
+
+
+def test_a_probe_imports_no_event_loop_either(folder: ProjectFolder) -> None:
+    """A container's health check asks every few seconds, for as long as it runs."""
+    said = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "qtrigger", "status", "--check"],
+        cwd=folder.root,
+        env=folder.environ,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+    assert said.returncode == 1  # no host runs here
+    assert not imported(said.stderr.splitlines()) & {*HEAVY, "yaml"}
 
 
 async def test_a_host_that_needs_no_proxy_and_no_identity_imports_no_client_but_its_own(
