@@ -73,9 +73,10 @@ class _Look:
 
 
 class Happened:
-    """An event sink; `changed` is set and replaced whenever the host's own state moves."""
+    """An event sink; `plain` takes secrets out of what is kept of an error."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, plain: Callable[[str], str] = str) -> None:
+        self._plain = plain
         self.state = "starting"
         self.generation = 0
         self.rejected = 0
@@ -143,16 +144,18 @@ class Happened:
             error = ErrorDetail(type="Rejected", message=outcome.reason)
         else:
             return
-        record.last_error = LastError(error.type, error.message, self._clock.utcnow())
+        record.last_error = LastError(
+            self._plain(error.type), self._plain(error.message), self._clock.utcnow()
+        )
 
     def _of_function(self, event: Event) -> None:
         if isinstance(event, QueueStateChanged):
-            self.of(event.function).queue_message = event.message
+            self.of(event.function).queue_message = self._plain(event.message)
         elif isinstance(event, FunctionLoadFailed):
-            self.of(event.function).load_failure = event.message
+            self.of(event.function).load_failure = self._plain(event.message)
         elif isinstance(event, BreakerOpened):
             until = f"{event.failures} failures in a row, {event.error_type}: {event.error}"
-            self.of(event.function).breaker = until
+            self.of(event.function).breaker = self._plain(until)
         elif isinstance(event, BreakerClosed):
             self.of(event.function).breaker = ""
 
@@ -169,7 +172,7 @@ class Happened:
         elif isinstance(event, HostStopped):
             self.state, self.stopped = "stopped", event
         elif isinstance(event, ReloadRejected):
-            self.rejection = event.message
+            self.rejection = self._plain(event.message)
             self.rejected += 1
         else:
             return

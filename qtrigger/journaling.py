@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -27,9 +27,6 @@ MOST_RUNS: Final = 512
 MOST_ENDED: Final = 64
 MOST_OF_A_MESSAGE: Final = 4_000
 MOST_OF_A_TRACEBACK: Final = 30_000
-HIDDEN: Final = "(hidden)"
-# Shorter ones would be found in words that are none.
-SHORTEST_SECRET: Final = 8
 
 _OUTCOMES: Final[Mapping[type[Outcome], str]] = {
     Failed: "failed",
@@ -46,20 +43,19 @@ Put = Callable[[FailedTry | PoisonCopy], None]
 class Journaling:
     """An event sink that gives each failed try, and each copy in a poison queue, to `put`.
 
-    `now` is the time in UTC. Nothing is kept until it is `on`, which a host's project says.
+    `now` is the time in UTC, `plain` takes secrets out of a text. Nothing is kept until it is `on`,
+    which a host's project says.
     """
 
-    def __init__(self, put: Put, *, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, put: Put, *, now: Callable[[], datetime], plain: Callable[[str], str] = str
+    ) -> None:
         self.on = False
         self._put = put
         self._now = now
-        self._secrets: Sequence[str] = ()
+        self._plain = plain
         self._lines: OrderedDict[str, deque[UserLog]] = OrderedDict()
         self._ended: deque[tuple[str, deque[UserLog]]] = deque(maxlen=MOST_ENDED)
-
-    def hide(self, secrets: Iterable[str]) -> None:
-        """Keep these texts out of the journal, wherever they show."""
-        self._secrets = sorted(filter(_is_long, set(secrets)), key=len, reverse=True)
 
     def emit(self, event: Event) -> None:
         """Take one event."""
@@ -91,7 +87,7 @@ class Journaling:
             if len(self._lines) > MOST_RUNS:
                 self._lines.popitem(last=False)
         if len(event.message) > MOST_OF_A_LINE:
-            event = replace(event, message=event.message[:MOST_OF_A_LINE])
+            event = replace(event, message=self._plain(event.message)[:MOST_OF_A_LINE])
         lines.append(event)
 
     def _end(self, run: str) -> Sequence[UserLog]:
@@ -152,7 +148,7 @@ class Journaling:
 
     def _texts(self, error: ErrorDetail) -> dict[str, str]:
         return {
-            "error_type": self._plain(error.type[:MOST_OF_A_LINE]),
+            "error_type": self._plain(error.type)[:MOST_OF_A_LINE],
             "error_message": self._plain(error.message)[:MOST_OF_A_MESSAGE],
             "place": error.place[:MOST_OF_A_LINE],
             # What was raised stands at the end.
@@ -171,11 +167,6 @@ class Journaling:
             kept.appendleft(text)
         return tuple(kept)
 
-    def _plain(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret, HIDDEN)
-        return text
-
 
 def _error(outcome: Outcome) -> ErrorDetail:
     if isinstance(outcome, (Failed, TimedOut, WorkerLost)):
@@ -193,7 +184,3 @@ def _line_text(line: UserLog) -> str:
     if line.logger not in _PRINTED:
         text = f"{logging.getLevelName(line.level)} {line.logger}: {text}"
     return f"{text} ({line.error.type}: {line.error.message})" if line.error else text
-
-
-def _is_long(secret: str) -> bool:
-    return len(secret) >= SHORTEST_SECRET

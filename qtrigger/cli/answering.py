@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,8 @@ class Answering:
     `happened` must hear all events; `standing` must be told of each host.
     """
 
-    def __init__(self, clock: Clock, sink: EventSink) -> None:
-        self.happened = Happened(clock)
+    def __init__(self, clock: Clock, sink: EventSink, plain: Callable[[str], str]) -> None:
+        self.happened = Happened(clock, plain)
         self.standing = Standing(self.happened, version=__version__, clock=clock, held_kib=held_kib)
         self._clock = clock
         self._sink = sink

@@ -5,9 +5,9 @@ Owns which real part each route gets, and that secrets of the project stay out o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from qtrigger.admin.dashboard.recent import Recent
 from qtrigger.admin.faces import Faces, Live, Measures
@@ -22,7 +22,6 @@ from qtrigger.host import Host
 from qtrigger.journal import JournalFile
 from qtrigger.pauses import PauseFile
 from qtrigger.project.model import Project
-from qtrigger.project.secrets import secrets_of
 from qtrigger.queues.services import QueueServices
 from qtrigger.standing import Processes
 from qtrigger.supervisor import Supervisor
@@ -30,10 +29,6 @@ from qtrigger.telemetry.sinks import FanOut
 
 if TYPE_CHECKING:
     from qtrigger.admin.route import Route
-
-_HIDDEN: Final = "***"
-# A shorter text is found in words that are no secret.
-_SHORTEST: Final = 8
 
 
 def facing_of(options: StartOptions, measures: Measures | None, **parts: Any) -> Facing | None:
@@ -46,7 +41,7 @@ def facing_of(options: StartOptions, measures: Measures | None, **parts: Any) ->
 class Facing:
     """The HTTP face of one process. Its `recent` hears all events from here on."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a part of the process
         self,
         listen: Listen,
         *,
@@ -57,9 +52,9 @@ class Facing:
         supervisor: Supervisor,
         clock: Clock,
         sink: FanOut,
+        plain: Callable[[str], str],
     ) -> None:
-        self._secrets: Sequence[str] = ()
-        recent = Recent(clock, self.plain)
+        recent = Recent(clock, plain)
         sink.add(recent)
         self._services = QueueServices(wiring.open_service_with(clock))
         self._faces = Faces(
@@ -76,7 +71,7 @@ class Facing:
             recent=recent,
             services=self._services,
             deeds=Deeds(clock),
-            plain=self.plain,
+            plain=plain,
             measures=measures,
         )
         self._administering = Administering(listen, self._routes, clock=clock, sink=sink)
@@ -87,16 +82,7 @@ class Facing:
 
     def now(self, host: Host, processes: Processes) -> None:
         """That host is the live one."""
-        secrets = {each for each in secrets_of(host.project) if len(each) >= _SHORTEST}
-        self._secrets = sorted(secrets, key=len, reverse=True)
         self._faces.live.now(host, processes)
-
-    def plain(self, text: str) -> str:
-        """A text without what opens an account."""
-        for secret in self._secrets:
-            if secret in text:
-                text = text.replace(secret, _HIDDEN)
-        return text
 
     async def close(self) -> None:
         """Answer no more."""

@@ -1,6 +1,6 @@
 """Puts the journal of failures together for a host that runs.
 
-Owns which project's wish applies, what is to be hidden, and how a warning comes from the writing
+Owns which project's wish applies, and how a warning comes from the writing
 thread to the log.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 from qtrigger.clock import Clock
@@ -16,23 +17,23 @@ from qtrigger.events import EventSink, HostLog
 from qtrigger.journal_file import JournalLimits, JournalWriter
 from qtrigger.journaling import Journaling
 from qtrigger.project.model import Project
-from qtrigger.project.secrets import secrets_of
 
 
 class KeptJournal:
     """The journal in a state folder; `sink` hears what happens. Made on the loop's own thread."""
 
-    def __init__(self, folder: Path, *, clock: Clock, sink: EventSink) -> None:
+    def __init__(
+        self, folder: Path, *, clock: Clock, sink: EventSink, plain: Callable[[str], str]
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._warnings = sink
         self._writer = JournalWriter(folder, warn=self._warn)
-        self.sink = Journaling(self._writer.put, now=clock.utcnow)
+        self.sink = Journaling(self._writer.put, now=clock.utcnow, plain=plain)
 
     def apply(self, project: Project) -> None:
         """Keep from now on what that project wants kept."""
         wanted = project.host.journal
         self.sink.on = wanted is not None
-        self.sink.hide(secrets_of(project))
         if wanted is not None:
             self._writer.limits = JournalLimits(
                 max_entries=wanted.max_entries, max_age_s=wanted.max_age_s

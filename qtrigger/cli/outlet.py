@@ -101,15 +101,19 @@ def chosen_format(log_format: str, environment: str, *, out: TextIO, err: TextIO
 
 @contextmanager
 def open_sink(
-    options: LogOptions, log_format: str, traces: OpenTraces | None = None
+    options: LogOptions,
+    log_format: str,
+    traces: OpenTraces | None = None,
+    plain: Callable[[str], str] = str,
 ) -> Iterator[EventSink]:
     """Open the sink that writes log lines: to stderr in the format console, else to stdout.
 
-    Lines for programs name the trace that they belong to, as `traces` has it.
+    Lines for programs name the trace that they belong to, as `traces` has it. `plain` takes secrets
+    out of a text.
     """
     stream = sys.stderr if log_format == "console" else sys.stdout
     level = options.level
-    writer = BackgroundWriter(stream)
+    writer = BackgroundWriter(stream, plain=plain)
     try:
         if log_format == "json":
             from qtrigger.telemetry import journald
@@ -129,6 +133,7 @@ def open_sink(
                 colour=coloured(options, log_format, stream),
                 width=functools.partial(width_of, stream) if on_terminal else None,
                 all_frames=options.traceback == "full",
+                plain=plain,
             )
     finally:
         writer.close()

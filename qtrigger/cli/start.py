@@ -31,8 +31,10 @@ from qtrigger.cli.traced import open_traced
 from qtrigger.clock import SystemClock
 from qtrigger.errors import ExitCode
 from qtrigger.events import EventSink, Heartbeat, HostLog
+from qtrigger.hiding import Hiding
 from qtrigger.host import Host
 from qtrigger.orphans import leave_on_sigterm, reap_if_first
+from qtrigger.project.secrets import secrets_of
 from qtrigger.standing import Processes
 from qtrigger.state import state_folder
 from qtrigger.supervisor import Supervisor
@@ -129,6 +131,7 @@ def start(
         logs.log_format, flags["environment"], out=sys.stdout, err=sys.stderr
     )
     tally, reason, clock, traces = Tally(), Reason(), SystemClock(), OpenTraces()
+    hiding = Hiding()
 
     def run() -> ExitCode:
         root, environment = wiring.named_root(project), flags["environment"]
@@ -144,9 +147,9 @@ def start(
             clock=clock,
             sink=sink,
         )
-        return loop.run(run_host(options, sink, tally, changes, traces))
+        return loop.run(run_host(options, sink, tally, changes, traces, hiding))
 
-    with outlet.open_sink(logs, log_format, traces) as lines:
+    with outlet.open_sink(logs, log_format, traces, hiding.plain) as lines:
         sink = FanOut(tally, reason, lines)
         return run_to_the_end(
             run,
@@ -164,19 +167,22 @@ async def run_host(
     tally: Tally,
     open_changes: OpenChanges,
     open_traces: OpenTraces,
+    hiding: Hiding,
 ) -> ExitCode:
     """Run to the end what the verb is asked for, reloading for what `open_changes` gives."""
     clock = SystemClock()
     faulthandler.enable(file=2)  # a watchdog ends what hangs by a signal, and the stacks say why
     root = options.root.resolve()
     state = state_folder(root, options.state)
-    journal, answering = KeptJournal(state, clock=clock, sink=sink), Answering(clock, sink)
+    journal = KeptJournal(state, clock=clock, sink=sink, plain=hiding.plain)
+    answering = Answering(clock, sink, hiding.plain)
     attending = Attending(clock, sink, tally.counts, asks_workers=options.debug is None)
     answering.standing.looked_after_by(attending.liveness)
     traced = open_traced(root.name, os.environ, open_traces, sink)
     sink.add(journal.sink, answering.happened, attending.announcing, *traced.sinks)
 
     def live(host: Host, processes: Processes) -> None:
+        hiding.learn(secrets_of(host.project))
         journal.apply(host.project)
         answering.standing.now(host, processes)
         starter.spending.apply(host.project.host.price)
@@ -217,6 +223,7 @@ async def run_host(
         supervisor=supervisor,
         clock=clock,
         sink=sink,
+        plain=hiding.plain,
     )
     starter.opens = facing.open if facing is not None else starter.opens
     beating = None

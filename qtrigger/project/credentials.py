@@ -15,6 +15,8 @@ from qtrigger.project.findings import Findings, Place
 from qtrigger.project.settings import Setting
 
 DIRECTORY: Final = "CREDENTIALS_DIRECTORY"
+# What their origin begins with.
+CREDENTIAL: Final = "credential "
 # What systemd allows all of a service's credentials together.
 LARGEST: Final = 1024 * 1024
 
@@ -38,7 +40,7 @@ def _settings(folder: Path, findings: Findings) -> Iterator[Setting]:
     for path in paths:
         value = _value(path, findings)
         if value is not None:
-            yield Setting(name=path.name, value=value, given_by=f"credential {path.name}")
+            yield Setting(name=path.name, value=value, given_by=f"{CREDENTIAL}{path.name}")
 
 
 def _value(path: Path, findings: Findings) -> str | None:

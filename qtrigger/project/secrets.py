@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import unquote
 
+from qtrigger.project.credentials import CREDENTIAL
 from qtrigger.project.model import Project
 from qtrigger.queues.account import Credential, Identity, Sas, SharedKey
 
@@ -18,15 +19,30 @@ _KEY: Final = re.compile(r"AccountKey=([^;\s]+)", re.IGNORECASE)
 _SIGNATURE: Final = re.compile(r"\bsig=([^&;\s]+)", re.IGNORECASE)
 
 
+# Settings whose names say that the whole value is one.
+_NAMES: Final = re.compile(r"(password|passwd|secret|token|api_?key|_key)$", re.IGNORECASE)
+
+
 def secrets_of(project: Project) -> frozenset[str]:
-    """The keys and signatures in the project's settings and connections, as they are written."""
+    """The keys and signatures in the project's settings and connections, as they are written.
+
+    A setting that a service manager handed over as a credential is one as a whole, and so is one
+    whose name ends as a secret's does.
+    """
     found = {secret for text in project.settings.values() for secret in _written(text)}
+    for name, value in project.settings.items():
+        if _named_so(name) or project.origins.get(name, "").startswith(CREDENTIAL):
+            found.add(value)
     for function in project.functions:
         accounts = [function.trigger.account, *(each.account for each in function.outputs)]
         for account in accounts:
             if account is not None:
                 found.update(_of(account.credential))
     return frozenset(filter(None, found))
+
+
+def _named_so(name: str) -> bool:
+    return _NAMES.search(name) is not None
 
 
 def _written(text: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ import json
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -47,7 +48,8 @@ class ConsoleSink:
 
     `level` is the least level shown (numbers of `logging`); `colour` turns ANSI colours on.
     `width` tells the terminal's columns, None where no terminal is: lines are wrapped to it, and
-    what to do next is said to the person there. `all_frames` shows whole tracebacks.
+    what to do next is said to the person there. `all_frames` shows whole tracebacks. `plain` takes
+    secrets out of a text, before it is wrapped or cut.
     """
 
     def __init__(
@@ -58,8 +60,10 @@ class ConsoleSink:
         colour: bool,
         width: Callable[[], int] | None = None,
         all_frames: bool = False,
+        plain: Callable[[str], str] = str,
     ) -> None:
         self._stream = stream
+        self._plain = plain
         self._level = level
         self._colour = colour
         self._ask_width = width
@@ -78,6 +82,7 @@ class ConsoleSink:
         line = shown_line(event, self._level)
         if line is None:
             return
+        line = self._without_secrets(line)
         match event:
             case HostStarting() | EmulatorReady() | HostReady():
                 self._write("\n".join(self._banner(event)))
@@ -88,6 +93,13 @@ class ConsoleSink:
                 self._write(f"\r{self._render(line, of_user=False)}")
             case _:
                 self._write(self._render(line, of_user=isinstance(event, UserLog)))
+
+    def _without_secrets(self, line: Line) -> Line:
+        texts = (line.text, line.hint, line.details)
+        text, hint, details = map(self._plain, texts)
+        if (text, hint, details) == texts:
+            return line
+        return replace(line, text=text, hint=hint, details=details)
 
     def wants(self, kind: type[Event]) -> bool:
         """See `EventSink`."""

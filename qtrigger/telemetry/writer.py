@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
+from collections.abc import Callable
 from typing import Final, TextIO
 
 # About a minute of a busy host's lines; what comes while the reader has not caught up is counted.
@@ -22,11 +23,18 @@ class BackgroundWriter:
 
     A line that comes alone is written at once, and what follows it closely is written together.
     When `stream` takes no more (its reader has gone), everything further is dropped. `close`
-    waits up to its deadline for what is still to be written.
+    waits up to its deadline for what is still to be written. `plain` takes secrets out of a text.
     """
 
-    def __init__(self, stream: TextIO, *, most_waiting: int = MOST_WAITING) -> None:
+    def __init__(
+        self,
+        stream: TextIO,
+        *,
+        most_waiting: int = MOST_WAITING,
+        plain: Callable[[str], str] = str,
+    ) -> None:
         self._stream = stream
+        self._plain = plain
         self._most_waiting = most_waiting
         self._texts: deque[str] = deque()
         self._dropped = 0  # counted by those who write …
@@ -62,7 +70,7 @@ class BackgroundWriter:
             self._woken.wait()
             self._woken.clear()  # before looking: what comes after that wakes it again
             closing = self._closing.is_set()
-            self._put(self._waiting())
+            self._put(self._plain(self._waiting()))
             # Each wake takes the interpreter from the event loop for a while.
             self._closing.wait(TOGETHER_S)
 

@@ -5,9 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from qtrigger.events import UserLog
+from qtrigger.hiding import Hiding
 from qtrigger.invocation import ErrorDetail, Failed, Outcome, Rejected, TimedOut, WorkerLost
 from qtrigger.journal import FailedTry, PoisonCopy
-from qtrigger.journaling import MOST_ENDED, MOST_LINES, MOST_OF_LINES, MOST_RUNS, Journaling
+from qtrigger.journaling import (
+    MOST_ENDED,
+    MOST_LINES,
+    MOST_OF_A_LINE,
+    MOST_OF_LINES,
+    MOST_RUNS,
+    Journaling,
+)
 from qtrigger.project.model import QueueOptions, RetryPolicy
 from qtrigger.testing.clock import START
 from tests.unit.harness import PLAIN, Bench, Body, fail
@@ -22,7 +30,10 @@ class Kept:
 
     def __init__(self) -> None:
         self.records: list[FailedTry | PoisonCopy] = []
-        self.journaling = Journaling(self.records.append, now=lambda: START)
+        self.hiding = Hiding()
+        self.journaling = Journaling(
+            self.records.append, now=lambda: START, plain=self.hiding.plain
+        )
         self.journaling.on = True
 
     def of(self, bench: Bench) -> Kept:
@@ -210,11 +221,14 @@ async def test_no_key_of_ours_is_kept_wherever_it_shows() -> None:
     await bench.start("a")
     await bench.clock.advance(2.0)
     kept = Kept()
-    kept.journaling.hide([SECRET, "", "ab"])
+    kept.hiding.learn([SECRET, "", "ab"])
 
-    found = ran(kept, bench, line(bench.invocations[0].id, f"trying {SECRET}"))
+    # The second is so long that it is cut in the midst of the key.
+    long = f"{'x' * (MOST_OF_A_LINE - 10)}{SECRET}"
+    run = bench.invocations[0].id
+    found = ran(kept, bench, line(run, f"trying {SECRET}"), line(run, long))
 
-    assert SECRET not in repr(kept.records)
+    assert SECRET[:8] not in repr(kept.records)
     assert found.error_message == "key (hidden) refused"
 
 

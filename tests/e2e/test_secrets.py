@@ -7,6 +7,7 @@ import signal
 
 import pytest
 
+from tests.e2e.conftest import Service
 from tests.e2e.support import ProjectFolder, qtrigger, running
 
 KEY = "c2VjcmV0LWtleS1vZi10aGUtYWNjb3VudC0wMTIzNDU2Nzg5QUJDREVGR0hJSktMTU5PUFFSU1RVVg=="
@@ -141,3 +142,35 @@ def test_an_invoke_whose_code_and_outputs_fail_shows_none(
         assert ended.returncode == 6
         assert said in ended.stdout + ended.stderr
         assert_clean(ended.stdout + ended.stderr)
+
+
+async def test_no_line_passes_on_a_key_that_a_users_error_holds(
+    folder: ProjectFolder, service: Service
+) -> None:
+    (key,) = re.findall("AccountKey=([^;]+)", folder.connection)
+    folder.host_json({"maxDequeueCount": 1})
+    folder.function(
+        "charge",
+        """
+        import logging, os
+        def main(msg):
+            connection = os.environ["AzureWebJobsStorage"]
+            logging.warning("connecting by %s", connection, extra={"at": connection})
+            print(connection)
+            raise ValueError(f"cannot connect by {connection}")
+        """,
+        queue="charges",
+    )
+    await service.put(folder.queue("charges"), ["one"])
+    for form in ("json", "plain"):
+        await service.put(folder.queue("charges"), ["one"])
+        with running(folder, "--log-format", form) as host:
+            host.wait_for("cannot connect by")
+            host.wait_for("charges-poison")
+            shown = qtrigger("status", str(folder.root), environ=folder.environ).stdout
+
+        assert "AccountKey=(hidden)" in host.output
+        assert "cannot connect by" in shown
+        assert key not in host.output + shown
+    for file in (folder.root / ".qtrigger").glob("journal*"):
+        assert key.encode() not in file.read_bytes()
