@@ -12,12 +12,11 @@ from typing import Any, Final
 from qtrigger.admin.dashboard import plots, words
 from qtrigger.admin.dashboard.looking import Depth, View, poison_of
 from qtrigger.admin.dashboard.recent import Recent
-from qtrigger.admin.dashboard.series import SPAN_S, Series
+from qtrigger.admin.dashboard.series import POINT_S, SPAN_S, Series
 
 FAILURES_S: Final = 300
+KEPT_S: Final = 5
 DEPTH_POINT_S: Final = 10
-LARGE_WIDTH: Final = 600
-LARGE_HEIGHT: Final = 120
 _TONES: Final[Mapping[str, str]] = {
     "ready": "ok",
     "paused": "idle",
@@ -32,12 +31,42 @@ _TONES: Final[Mapping[str, str]] = {
 Cells = Mapping[str, str]
 
 
-def cells_of(view: View, recent: Recent) -> Cells:
-    """All cells of one moment."""
-    found = dict(_of_host(view))
-    for function in view.functions:
-        found |= _of_function(view, function, recent)
-    return found
+class Figures:
+    """Makes the cells of each moment.
+
+    What changes seldom and costs most, the plots and the quantiles, is kept for a few seconds,
+    and no two functions' are made anew in the same second if that can be: two hundred functions
+    must not hold the host up.
+    """
+
+    def __init__(self, recent: Recent) -> None:
+        self._recent = recent
+        self._kept: dict[str, tuple[object, Cells]] = {}
+
+    def cells(self, view: View) -> Cells:
+        """All cells of one moment."""
+        found = dict(_of_host(view))
+        for number, function in enumerate(view.functions):
+            name = function["name"]
+            found |= _of_function(view, function, self._recent)
+            found |= self._seldom(view, name, number)
+        for gone in self._kept.keys() - {each["name"] for each in view.functions}:
+            del self._kept[gone]
+        return found
+
+    def _seldom(self, view: View, name: str, number: int) -> Cells:
+        depths = view.depths.get(name, ())
+        seen = ((view.second + number) // KEPT_S, self._recent.count(name) > 0)
+        kept = self._kept.get(name)
+        if kept is None or kept[0] != seen:
+            series = self._recent.series(name)
+            made = {
+                **_quantiles(series, view.second),
+                **_plots(series, depths, view.second),
+            }
+            cells = {f"f.{name}.{key}": value for key, value in made.items()}
+            kept = self._kept[name] = (seen, cells)
+        return kept[1]
 
 
 def tone(state: str) -> str:
@@ -114,7 +143,6 @@ def _of_function(view: View, function: Mapping[str, Any], recent: Recent) -> Cel
     series = recent.series(name)
     polled = bool(function["slots"]) and function["state"] not in ("disabled", "not run here")
     failures = series.failed(view.second, FAILURES_S) if series else 0
-    slow = series.quantile(view.second, 0.95) if series else None
     found = {
         "state": function["state"],
         "state.s": tone(function["state"]),
@@ -125,8 +153,6 @@ def _of_function(view: View, function: Mapping[str, Any], recent: Recent) -> Cel
         "failures.s": "bad" if failures else "",
         "waiting": _waiting(messages),
         "oldest": words.age(messages.get("oldest_s")),
-        "p50": words.duration(series.quantile(view.second, 0.5) if series else None),
-        "p95": words.duration(slow),
         "succeeded": words.number(function["succeeded"]),
         "failed": words.number(function["failed"]),
         "failed.s": "bad" if function["failed"] else "",
@@ -135,9 +161,10 @@ def _of_function(view: View, function: Mapping[str, Any], recent: Recent) -> Cel
         "poison.s": "bad" if poisoned and poisoned[0] else "",
         "problem": str(messages.get("problem") or ""),
         "count": str(recent.count(name)),
+        # Another one when the large plots have another point.
+        "point": str(view.second // POINT_S) if series else "",
         "asks": _asks(function, view.document.get("currency")),
     }
-    found |= _plots(series, view.depths.get(name, ()), view.second)
     return {f"f.{name}.{key}": value for key, value in found.items()}
 
 
@@ -146,6 +173,11 @@ def _waiting(messages: Mapping[str, Any]) -> str:
     if waiting is None:
         return words.NOT_KNOWN
     return ("~" if messages["more"] else "") + words.number(waiting)
+
+
+def _quantiles(series: Series | None, second: int) -> Cells:
+    middle, slow = series.quantiles(second, (0.5, 0.95)) if series else (None, None)
+    return {"p50": words.duration(middle), "p95": words.duration(slow)}
 
 
 def _plots(series: Series | None, depths: Sequence[Depth], second: int) -> Cells:
@@ -157,33 +189,14 @@ def _plots(series: Series | None, depths: Sequence[Depth], second: int) -> Cells
     return {
         "rate.area.d": plots.area(ended, most, *small),
         "rate.line.d": plots.line(ended, most, *small),
-        "rate.bad.d": plots.line(_risen(failed), most, *small),
+        "rate.bad.d": plots.line(risen(failed), most, *small),
         "waiting.area.d": plots.area(waiting, _most(waiting), *small),
         "waiting.line.d": plots.line(waiting, _most(waiting), *small),
         "oldest.line.d": plots.line(oldest, _most(oldest), *small),
-        **_large(series, ended, failed, second),
     }
 
 
-def _large(
-    series: Series | None, ended: Sequence[int], failed: Sequence[int], second: int
-) -> Cells:
-    """The plots of a function's own page, and what their scales are."""
-    large = (LARGE_WIDTH, LARGE_HEIGHT)
-    middle, slow = series.durations(second, (0.5, 0.95)) if series else ((), ())
-    most, longest = max(ended, default=0), _most(slow)
-    return {
-        "large.area.d": plots.area(ended, most, *large),
-        "large.line.d": plots.line(ended, most, *large),
-        "large.bad.d": plots.line(_risen(failed), most, *large),
-        "large.most": words.rate(most / 10) if most else "",
-        "p50.line.d": plots.line(middle, longest, *large),
-        "p95.line.d": plots.line(slow, longest, *large),
-        "p95.most": words.duration(longest) if longest else "",
-    }
-
-
-def _risen(points: Sequence[int]) -> Sequence[int | None]:
+def risen(points: Sequence[int]) -> Sequence[int | None]:
     """The points above nothing and those beside them, so that no line runs along the ground."""
     return [
         each if any(points[max(number - 1, 0) : number + 2]) else None

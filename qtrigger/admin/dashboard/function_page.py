@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from qtrigger.admin.dashboard.cells import LARGE_HEIGHT, LARGE_WIDTH, Cells
+from qtrigger.admin.dashboard import plots, words
+from qtrigger.admin.dashboard.cells import Cells, risen
 from qtrigger.admin.dashboard.function_dialogs import pause_dialog, send_dialog
 from qtrigger.admin.dashboard.layout import (
     card,
@@ -23,9 +24,12 @@ from qtrigger.admin.dashboard.looking import View
 from qtrigger.admin.dashboard.markup import Markup, tag
 from qtrigger.admin.dashboard.recent import Recent
 from qtrigger.admin.dashboard.runs import runs_section
+from qtrigger.admin.dashboard.series import POINT_S, Series
 from qtrigger.admin.route import Answer, Refusal
 from qtrigger.project.model import EffectiveValue, Project
 
+LARGE: Final = (600, 120)
+SHARES: Final = (0.5, 0.95)
 # Options of the whole host that decide how a function's messages are treated.
 _SHARED: Final = ("extensions.queues.", "functionTimeout", "qtrigger.")
 
@@ -64,7 +68,7 @@ def function_page(
             card("p95", cells, f"{key}.p95"),
             class_="cards",
         ),
-        _plots(name, cells),
+        _plots(name, view, cells, recent.series(name)),
         runs_section(name, query, cells, recent),
         _settings(name, project),
         pause_dialog(name),
@@ -126,49 +130,51 @@ def _said(function: Mapping[str, Any], cells: Cells) -> Markup:
     )
 
 
-def _plots(name: str, cells: Cells) -> Markup:
-    key = f"f.{name}"
-    return tag(
+def _plots(name: str, view: View, cells: Cells, series: Series | None) -> Markup:
+    ended, failed = series.points(view.second) if series else ((), ())
+    middle, slow = series.durations(view.second, SHARES) if series else ((), ())
+    most = max(ended, default=0)
+    longest = max((each for each in slow if each is not None), default=0.0)
+    return part(
         "div",
+        "plots",
         _plot(
             "Runs",
-            cells,
-            f"{key}.large.most",
-            [f"{key}.large.area", f"{key}.large.line", f"{key}.large.bad"],
+            words.rate(most / POINT_S) if most else "",
+            [
+                ("p-area", plots.area(ended, most, *LARGE)),
+                ("p-line", plots.line(ended, most, *LARGE)),
+                ("p-bad", plots.line(risen(failed), most, *LARGE)),
+            ],
         ),
         _plot(
             "Durations, p50 and p95",
-            cells,
-            f"{key}.p95.most",
-            [f"{key}.p50.line", f"{key}.p95.line"],
+            words.duration(longest) if longest else "",
+            [
+                ("p-line second", plots.line(middle, longest, *LARGE)),
+                ("p-line", plots.line(slow, longest, *LARGE)),
+            ],
         ),
         class_="plots",
+        **follows(cells, f"f.{name}.point"),
     )
 
 
-def _plot(title: str, cells: Cells, most: str, paths: Sequence[str]) -> Markup:
-    kinds = {"area": "p-area", "line": "p-line", "bad": "p-bad"}
-    drawn = (
-        tag(
-            "path",
-            class_=kinds[each.rpartition(".")[2]] + (" second" if ".p50." in each else ""),
-            d=cells.get(f"{each}.d", ""),
-            data_k=f"{each}.d",
-        )
-        for each in paths
-    )
+def _plot(title: str, most: str, paths: Sequence[tuple[str, str]]) -> Markup:
+    """One plot; `most` says what its top is."""
+    width, height = LARGE
     return tag(
         "figure",
-        tag("figcaption", title, live("span", cells, most, class_="most")),
+        tag("figcaption", title, tag("span", most, class_="most")),
         tag(
             "svg",
-            tag("line", x1="0", x2=LARGE_WIDTH, y1=LARGE_HEIGHT, y2=LARGE_HEIGHT, class_="p-base"),
-            *drawn,
+            tag("line", x1="0", x2=width, y1=height, y2=height, class_="p-base"),
+            *(tag("path", class_=kind, d=path) for kind, path in paths if path),
             class_="large",
-            viewBox=f"0 0 {LARGE_WIDTH} {LARGE_HEIGHT}",
+            viewBox=f"0 0 {width} {height}",
             preserveAspectRatio="none",
             role="img",
-            aria_label=f"{title} in the last ten minutes",
+            aria_label=f"{title} in the last ten minutes, {most or 'none'} at most",
         ),
         tag("div", tag("span", "10 min ago"), tag("span", "now"), class_="axis"),
     )

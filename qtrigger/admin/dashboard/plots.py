@@ -21,18 +21,14 @@ def line(points: Sequence[float | None], most: float, width: int, height: int) -
     """The path of a line through the points, with gaps where they are None."""
     drawn: list[str] = []
     step = width / max(len(points) - 1, 1)
-    up = False
-    before: str | None = None
+    scale, ground = (height - 2 * _EDGE) / most if most > 0 else 0.0, height - _EDGE
+    before, beyond = None, (*points[1:], None)
     for number, value in enumerate(points):
-        if value is None:
-            up, before = False, None
-            continue
-        y = _y(value, most, height)
         # Of a level stretch the ends suffice.
-        if up and y == before and _level(points, number):
-            continue
-        drawn.append(f"{'L' if up else 'M'}{number * step:.4g} {y}")
-        up, before = True, y
+        if value is not None and not (value == before == beyond[number]):
+            verb = "M" if before is None else "L"
+            drawn.append(f"{verb}{number * step:.4g} {ground - value * scale:.3g}")
+        before = value
     return "".join(drawn)
 
 
@@ -58,13 +54,3 @@ def small(key: str, paths: dict[str, str], label: str) -> Markup:
         role="img",
         aria_label=label,
     )
-
-
-def _level(points: Sequence[float | None], number: int) -> bool:
-    """Whether the line goes on at the same height after this point."""
-    return number + 1 < len(points) and points[number + 1] == points[number]
-
-
-def _y(value: float, most: float, height: int) -> str:
-    share = min(value / most, 1.0) if most > 0 else 0.0
-    return f"{height - _EDGE - share * (height - 2 * _EDGE):.3g}"

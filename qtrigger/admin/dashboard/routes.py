@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from qtrigger.admin.dashboard.assets import Assets
-from qtrigger.admin.dashboard.cells import Cells, cells_of
+from qtrigger.admin.dashboard.cells import Cells, Figures
 from qtrigger.admin.dashboard.check_page import check_page, findings_of
 from qtrigger.admin.dashboard.function_page import function_page
 from qtrigger.admin.dashboard.layout import refused
@@ -31,7 +31,8 @@ class Dashboard:
     def __init__(self, seen: Seen) -> None:
         self._seen = seen
         self.looking = Looking(seen)
-        self._viewers = Viewers(self.looking)
+        self._figures = Figures(seen.recent)
+        self._viewers = Viewers(self.looking, self._figures)
         self._assets = Assets()
 
     def close(self) -> None:
@@ -66,7 +67,7 @@ class Dashboard:
 
     async def _view(self) -> tuple[View, Cells]:
         view = await self.looking.view()
-        return view, cells_of(view, self._seen.recent)
+        return view, self._figures.cells(view)
 
     async def _overview(self, _asked: Asked) -> Answer:
         view, cells = await self._view()

@@ -8,7 +8,9 @@ message, so it is a few additions; what is shown is worked out when somebody loo
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Final
 
 SPAN_S: Final = 600
@@ -54,12 +56,12 @@ class Series:
     def ended(self, second: int, last_s: int) -> int:
         """How many runs ended in the last `last_s` seconds, the present one included."""
         self._forward(second)
-        return sum(self._ended[at % SPAN_S] for at in range(second - last_s + 1, second + 1))
+        return sum(_in_order(self._ended, second)[SPAN_S - last_s :])
 
     def failed(self, second: int, last_s: int) -> int:
         """How many of those failed."""
         self._forward(second)
-        return sum(self._failed[at % SPAN_S] for at in range(second - last_s + 1, second + 1))
+        return sum(_in_order(self._failed, second)[SPAN_S - last_s :])
 
     def points(self, second: int) -> tuple[Sequence[int], Sequence[int]]:
         """Runs that ended, and that failed, in each whole ten seconds, oldest first.
@@ -68,26 +70,29 @@ class Series:
         in ten seconds, so that plots need no more than that.
         """
         self._forward(second)
-        end = second - second % POINT_S
-        begin = end - SPAN_S + POINT_S
-        spans = [range(at, at + POINT_S) for at in range(begin, end, POINT_S)]
+        end = SPAN_S - 1 - second % POINT_S
+        begins = range(end - SPAN_S + POINT_S, end, POINT_S)
+        ended, failed = _in_order(self._ended, second), _in_order(self._failed, second)
         return (
-            [sum(self._ended[at % SPAN_S] for at in span) for span in spans],
-            [sum(self._failed[at % SPAN_S] for at in span) for span in spans],
+            [sum(ended[at : at + POINT_S]) for at in begins],
+            [sum(failed[at : at + POINT_S]) for at in begins],
         )
 
-    def quantile(self, second: int, share: float) -> float | None:
-        """The duration in seconds that this share of the last ten minutes' runs stayed under."""
+    def quantiles(self, second: int, shares: Sequence[float]) -> Sequence[float | None]:
+        """For each share, the seconds that it of the last ten minutes' runs stayed under."""
         self._forward(second)
-        return _quantile([sum(self._classes[at::_CLASSES]) for at in range(_CLASSES)], share)
+        return _quantiles(list(map(sum, zip(*self._steps(), strict=True))), shares)
 
     def durations(self, second: int, shares: Sequence[float]) -> Sequence[Sequence[float | None]]:
-        """For each share, its duration in each twenty seconds, oldest first; None without runs."""
+        """The same for each twenty seconds, oldest first; None without runs."""
         self._forward(second)
         now = (second % SPAN_S) // STEP_S
-        order = [(now + 1 + each) % STEPS for each in range(STEPS)]
-        steps = [self._classes[each * _CLASSES : (each + 1) * _CLASSES] for each in order]
-        return [[_quantile(step, share) for step in steps] for share in shares]
+        steps = self._steps()
+        found = [_quantiles(steps[(now + 1 + each) % STEPS], shares) for each in range(STEPS)]
+        return [list(each) for each in zip(*found, strict=True)]
+
+    def _steps(self) -> Sequence[Sequence[int]]:
+        return [self._classes[at : at + _CLASSES] for at in range(0, STEPS * _CLASSES, _CLASSES)]
 
     def _forward(self, second: int) -> None:
         """Let what is older than ten minutes go."""
@@ -106,17 +111,24 @@ class Series:
         self._second = second
 
 
-def _quantile(classes: Sequence[int], share: float) -> float | None:
-    """The middle of the class in which that share is reached."""
-    left = sum(classes) * share
-    if left <= 0:
-        return None
-    for number, count in enumerate(classes):
-        left -= count
-        if count and left <= 0:
-            octave, quarter = divmod(number, 4)
-            if octave > 2:
-                low = (4 + quarter) << (octave - 3)
-                return (low + (1 << (octave - 3)) / 2) * (1 << _SHIFT) / 1e6
-            return ((1 << octave) / 2) * (1 << _SHIFT) / 1e6
-    return None
+def _in_order(ring: array[int], second: int) -> array[int]:
+    """A ring from its oldest second to that one."""
+    at = second % SPAN_S + 1
+    return ring[at:] + ring[:at]
+
+
+def _quantiles(classes: Sequence[int], shares: Sequence[float]) -> Sequence[float | None]:
+    """For each share the middle of the class in which it is reached."""
+    reached = list(accumulate(classes))
+    if not reached[-1]:
+        return [None] * len(shares)
+    return [_middle(bisect_left(reached, max(reached[-1] * share, 1))) for share in shares]
+
+
+def _middle(number: int) -> float:
+    """The seconds in the middle of a class."""
+    octave, quarter = divmod(number, 4)
+    if octave > 2:
+        low, width = (4 + quarter) << (octave - 3), 1 << (octave - 3)
+        return (low + width / 2) / _TICKS
+    return (1 << octave) / 2 / _TICKS

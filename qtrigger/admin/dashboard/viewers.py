@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Mapping
 from typing import Final
 
-from qtrigger.admin.dashboard.cells import Cells, cells_of
+from qtrigger.admin.dashboard.cells import Cells, Figures
 from qtrigger.admin.dashboard.looking import Looking
 from qtrigger.admin.route import Refusal
 from qtrigger.background import begin
@@ -44,8 +44,9 @@ class _Viewer:
 class Viewers:
     """Tells all viewers the same."""
 
-    def __init__(self, looking: Looking) -> None:
+    def __init__(self, looking: Looking, figures: Figures) -> None:
         self._looking = looking
+        self._figures = figures
         self._clock = looking.seen.clock
         self._viewers: set[_Viewer] = set()
         # So that a number from another process is not taken for one of ours.
@@ -126,7 +127,7 @@ class Viewers:
     async def _tell(self) -> bytes:
         """The event with what has changed since the one before."""
         view = await self._looking.view()
-        cells = cells_of(view, self._looking.seen.recent)
+        cells = self._figures.cells(view)
         before = self._told
         changed: dict[str, str | None] = {
             key: value for key, value in cells.items() if before.get(key) != value
