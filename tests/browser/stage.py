@@ -350,9 +350,16 @@ class Stage:
             )
         ]
         moved = len(content) - len(kept)
+        word = "deleted" if asked.headers["x-path"].endswith("/delete") else "moved"
         content[:] = kept
         name = f"deed-{len(self.deeds) + 1}"
-        self.deeds[name] = {"state": "done", "moved": moved, "left": 0, "reason": ""}
+        self.deeds[name] = {
+            "state": "done",
+            "word": word,
+            "moved": moved,
+            "left": 0,
+            "reason": "",
+        }
         return as_json({"deed": name}, status=202)
 
     async def _deed_of(self, asked: Asked) -> Answer:

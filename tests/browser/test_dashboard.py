@@ -115,7 +115,7 @@ async def test_all_of_one_error_are_deleted_after_a_question(stage: Stage, visit
     assert stage.asked == []
     await page.get_by_role("button", name="Delete all matching (3)").click()
     await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
-    await expect(page.locator("#toast")).to_have_text("moved 3")
+    await expect(page.locator("#toast")).to_have_text("deleted 3")
     assert stage.asked == [
         ("/api/poison/charge-in-poison/delete", {"error_type": "KeyError", "confirm": 3})
     ]

@@ -131,10 +131,10 @@ def cell(label: str, *parts: Part, class_: str = "") -> Markup:
     return tag("td", *parts, class_=class_ or None, data_label=label)
 
 
-def path(*parts: str, **query: str) -> str:
-    """An address on this host; parts and query as they are."""
+def path(*parts: str, **query: str | None) -> str:
+    """An address on this host; parts and query as they are, without what is None."""
     written = "/" + "/".join(quote(part, safe="") for part in parts)
-    given = {key: value for key, value in query.items() if value}
+    given = {key: value for key, value in query.items() if value is not None}
     return f"{written}?{urlencode(given)}" if given else written
 
 

@@ -28,7 +28,6 @@ _HEADER: Final = (
     ("Function", ""),
     ("Why", "wide"),
 )
-_QUERY: Final = ("queue", "error", "contains")
 
 
 async def poison_page(
@@ -45,7 +44,7 @@ async def poison_page(
     if chosen.get("problem"):
         parts.append(problem(f"{chosen['queue']}: {chosen['problem']}"))
     else:
-        asked = {key: query[key] for key in ("error", "contains") if query.get(key)}
+        asked = _narrowing(query)
         found = await poison.messages(chosen["queue"], asked)
         opened = await _opened(poison, chosen["queue"], query.get("id", ""))
         shows = view.document["environment"] == "Development" or query.get("body") == "1"
@@ -77,6 +76,12 @@ async def _opened(poison: PoisonSeen, queue: str, message_id: str) -> Document |
         if refusal.status != 404:
             raise
         return {"id": message_id, "gone": refusal.text}
+
+
+def _narrowing(query: Mapping[str, str]) -> dict[str, str]:
+    """What of the query narrows the messages; an error without a name is one as well."""
+    contains = {"contains": query["contains"]} if query.get("contains") else {}
+    return contains | ({"error": query["error"]} if "error" in query else {})
 
 
 def _queues(queues: Sequence[Document], chosen: Document) -> Markup:
@@ -119,11 +124,7 @@ def _messages(
     listed = (
         table(_HEADER, rows, label=f"Messages in {queue['queue']}", class_="rows poison")
         if messages
-        else nothing(
-            "No message like this."
-            if query.get("error") or query.get("contains")
-            else "It is empty."
-        )
+        else nothing("No message like this." if _narrowing(query) else "It is empty.")
     )
     return tag(
         "section",
@@ -158,7 +159,7 @@ def _filter(queue: Document, query: Mapping[str, str], count: int) -> Markup:
             "span",
             "narrowed",
             tag("input", type="hidden", name="error", value=query["error"])
-            if query.get("error")
+            if "error" in query
             else None,
         ),
         tag(
@@ -181,14 +182,14 @@ def _groups(queue: Document, found: Document, query: Mapping[str, str]) -> Marku
     groups = found.get("groups") or ()
     if not groups:
         return None
-    kept = {"queue": queue["queue"], "contains": query.get("contains", "")}
-    chosen = query.get("error", "")
+    kept = {"queue": queue["queue"], "contains": query.get("contains") or None}
+    chosen = query.get("error")
     chips = [
         tag(
             "a",
             "all errors",
             href=path("poison", **kept),
-            aria_current="true" if not chosen else None,
+            aria_current="true" if chosen is None else None,
             data_swap="",
         )
     ]
@@ -211,11 +212,9 @@ def _actions(queue: Document, found: Document, query: Mapping[str, str]) -> Mark
     """Buttons for what is selected and for all that match; what they send stands in `data-`."""
     if not found["messages"]:
         return None
-    narrowed = {
-        key: query[name]
-        for name, key in (("error", "error_type"), ("contains", "contains"))
-        if query.get(name)
-    }
+    narrowed = _narrowing(query)
+    if "error" in narrowed:
+        narrowed["error_type"] = narrowed.pop("error")
     count = len(found["messages"]) if narrowed else queue.get("count") or len(found["messages"])
     shown = ("about " if found.get("more") else "") + words.number(count)
     matching = json.dumps(narrowed or {"all": True})
@@ -256,7 +255,7 @@ def _rows(
     shows_body: bool,
 ) -> Iterator[Markup]:
     is_open = opened is not None and opened["id"] == message["id"]
-    kept = {key: query.get(key, "") for key in _QUERY} | {"queue": queue["queue"]}
+    kept = {**_narrowing(query), "queue": queue["queue"]}
     error = message.get("error") or {}
     yield tag(
         "tr",
@@ -276,7 +275,7 @@ def _rows(
             tag(
                 "a",
                 tag("code", message["id"][:8]),
-                href=path("poison", **kept, id="" if is_open else message["id"]),
+                href=path("poison", **kept, id=None if is_open else message["id"]),
                 class_="open",
                 data_swap="",
                 aria_expanded="true" if is_open else "false",

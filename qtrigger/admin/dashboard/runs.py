@@ -106,8 +106,8 @@ def _run(
 ) -> Iterator[Markup]:
     is_open = opened == str(run.number)
     texts = run.texts or Texts()
-    kept = {key: query.get(key, "") for key in ("outcome", "contains")}
-    href = path("f", name, **kept, run="" if is_open else str(run.number))
+    kept = {key: query.get(key) or None for key in ("outcome", "contains")}
+    href = path("f", name, **kept, run=None if is_open else str(run.number))
     ended = recent.utc(run.ended)
     raised = (
         f"{texts.error_type}: {texts.error_message}" if texts.error_type else texts.error_message

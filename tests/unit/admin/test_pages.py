@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from qtrigger.admin.dashboard import assets
-from qtrigger.admin.dashboard.asking_routes import poison_of
-from qtrigger.admin.route import Answer, Asked, Refusal, Right, Route, as_json
+from qtrigger.admin.route import Answer, Asked, Refusal, Right
 from qtrigger.testing.clock import ManualClock
 from tests.browser.stage import Stage, failed, warning
 
@@ -125,30 +124,6 @@ async def test_costs_are_shown_where_there_is_a_price(stage: Stage) -> None:
     assert "0.07 EUR" in await page(stage, "/f/{name}")
 
 
-async def test_the_page_shows_what_the_routes_of_poison_answer(stage: Stage) -> None:
-    asked: list[Asked] = []
-
-    def route(path: str, content: object) -> Route:
-        async def answer(given: Asked) -> Answer:
-            asked.append(given)
-            return as_json(content)
-
-        return Route(method="GET", path=path, right=Right.READ, answer=answer)
-
-    routes = [route("/api/poison", {"queues": []}), route("/api/poison/{queue}", {"seen": 1})]
-    assert poison_of(routes) is None
-    poison = poison_of([*routes, route("/api/poison/{queue}/{id}", {"id": "x"})])
-    assert poison is not None
-    assert await poison.queues() == {"queues": []}
-    assert await poison.messages("a", {"error": "E"}) == {"seen": 1}
-    assert await poison.message("a", "b/c") == {"id": "x"}
-    assert [(each.parts, each.query) for each in asked] == [
-        ({}, {}),
-        ({"queue": "a"}, {"error": "E"}),
-        ({"queue": "a", "id": "b/c"}, {}),
-    ]
-
-
 async def test_findings_stand_on_the_check_page_with_connections(stage: Stage) -> None:
     text = await page(stage, "/check")
     for said in ("0 errors, 1 warning in 2 functions", "too much", "less", "host.json:7:5"):
@@ -180,6 +155,16 @@ async def test_poison_is_grouped_and_narrowed(stage: Stage) -> None:
     assert text.count('type="checkbox"') == 1
     assert "Requeue all matching (1)" in text
     assert "Requeue all (4)" in await page(stage, "/poison")
+
+
+async def test_what_the_journal_does_not_know_is_a_group_as_well(stage: Stage) -> None:
+    stage.poison.add("charge-in-poison", 1, "", "")
+    stage.poison.add("charge-in-poison", 2, "ValueError", "no")
+    assert "error=&quot;" not in await page(stage, "/poison")
+    assert 'href="/poison?queue=charge-in-poison&amp;error="' in await page(stage, "/poison")
+    text = await page(stage, "/poison", error="")
+    assert text.count('type="checkbox"') == 1
+    assert "Requeue all matching (1)" in text
 
 
 async def test_a_message_that_has_gone_is_said_to(stage: Stage) -> None:

@@ -308,7 +308,7 @@ document.addEventListener("submit", (event) => {
 });
 
 const query = (form) => {
-  const given = [...new FormData(form)].filter(([, value]) => value !== "");
+  const given = [...new FormData(form)].filter(([name, value]) => value !== "" || name === "error");
   const written = new URLSearchParams(given).toString();
   return new URL(form.action).pathname + (written && `?${written}`);
 };
