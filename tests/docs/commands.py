@@ -61,17 +61,23 @@ def named(code: str) -> str:
 
 def flags() -> frozenset[str]:
     """Every flag of every verb."""
-    found = set[str]()
+    return frozenset(name for each in _options() for name in (*each.opts, *each.secondary_opts))
+
+
+def variables() -> frozenset[str]:
+    """The environment variable of every flag."""
+    return frozenset(str(each.envvar) for each in _options())
+
+
+def _options() -> Iterator[click.Option]:
     left: list[click.Command] = [cli]
     while left:
         command = left.pop()
-        for option in command.params:
-            found |= {*option.opts, *option.secondary_opts}
+        yield from (each for each in command.params if isinstance(each, click.Option))
         if isinstance(command, click.Group):
             context = click.Context(command)
             inner = (command.get_command(context, name) for name in command.list_commands(context))
             left += [each for each in inner if each is not None]
-    return frozenset(found)
 
 
 def lines(text: str) -> list[str]:

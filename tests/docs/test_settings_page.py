@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.docs import commands
 from tests.docs.blocks import DOCS, REPOSITORY
 
 PAGE = (DOCS / "reference" / "settings.md").read_text("utf-8")
@@ -30,18 +31,17 @@ _NO_VARIABLES = frozenset(
         "MONOTONIC_USEC",
     }
 )
-# Of a flag; they are made of its verb and name, and stand in docs/reference/cli.md.
-_OF_FLAGS = re.compile(r"QTRIGGER_(?!STATE$|DEBUG_PORT$)")
 
 
 def named() -> Iterator[tuple[str, Path]]:
-    """Each variable that the code names in a text, and where."""
+    """Each variable that the code names in a text, and where; those of flags stand elsewhere."""
+    of_flags = commands.variables() - {"QTRIGGER_STATE", "AZURE_FUNCTIONS_ENVIRONMENT"}
     for file in SOURCE.rglob("*.py"):
         if not {*file.parts, file.name} & {*_OF_OTHERS}:
             source = file.read_text("utf-8")
             names = {name for text in _texts(source) for name in _NAME.findall(text)}
             for name in {*names, *_SHORT.findall(source)} - _NO_VARIABLES:
-                if not _OF_FLAGS.match(name):
+                if name not in of_flags:
                     yield name, file.relative_to(REPOSITORY)
 
 
