@@ -124,6 +124,16 @@ def test_kinds_of_error_are_bounded_whatever_a_function_raises() -> None:
     assert (found["Error0"], found["_OTHER"]) == (2, 30)
 
 
+def test_a_kind_of_error_may_have_any_name_and_breaks_no_line() -> None:
+    name = 'We"ird\n\\{}'
+    meters = Meters()
+    meters.emit(finished(failed(name)))
+    meters.emit(finished(failed("x" * 1000)))
+
+    found = read(meters).by("qtrigger_invocations_total", "error_type", outcome="failed")
+    assert found == {name: 1, "x" * 120: 1}
+
+
 def test_durations_are_those_of_runs_and_waits_those_of_first_tries() -> None:
     meters = Meters()
     meters.emit(finished(Succeeded(), duration_s=0.2))
