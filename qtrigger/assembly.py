@@ -133,6 +133,17 @@ class Assembly:
         queue = self._services.of(function.trigger.account).queue(name)
         return watched(queue, self._traffic.of(function.name))
 
+    def outputs(self, function: FunctionDefinition) -> OutputWriter:
+        """Return what writes the outputs of the function's runs."""
+        return output_writer(
+            function,
+            services=self._services,
+            clock=self._clock,
+            wakeups=self.wakeups,
+            traffic=self._traffic.of(function.name),
+            injects=self._config.tracing.inject,
+        )
+
     def forget(self, listener: Listener) -> None:
         """A listener has ended while others go on: nothing of it is kept here."""
         self.wakeups.forget(listener.queue.address, listener.wake)
@@ -207,14 +218,7 @@ class Assembly:
             function.retry,
             run=run,
             due=None if rate is None else rate.due,
-            outputs=output_writer(
-                function,
-                services=self._services,
-                clock=self._clock,
-                wakeups=self.wakeups,
-                traffic=self._traffic.of(function.name),
-                injects=self._config.tracing.inject,
-            ),
+            outputs=self.outputs(function),
             clock=self._clock,
             random=self._random,
         )

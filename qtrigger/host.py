@@ -18,7 +18,8 @@ from qtrigger.events import EventSink, FunctionResumed, FunctionState, HostReady
 from qtrigger.function_states import states
 from qtrigger.hidden import tell_hidden
 from qtrigger.idle import IdleWatch
-from qtrigger.listener import Listener
+from qtrigger.invocation import TriggerMessage
+from qtrigger.listener import DRAINED, Listener
 from qtrigger.notices import Notices, OpenTellers
 from qtrigger.pauses import Pause, Pauses
 from qtrigger.pausing import Pausing
@@ -31,6 +32,7 @@ from qtrigger.throttling import Throttling
 from qtrigger.tracing import Tracing
 from qtrigger.traffic import TrafficOfAll
 from qtrigger.tries import TriesOfAll
+from qtrigger.tryout import TriedOut, try_out
 from qtrigger.workers.succession import Succession
 from qtrigger.workers.worker import Loaded, LoadFailure, Workers
 
@@ -76,6 +78,7 @@ class Host:
         self._pausing = (
             Pausing(pauses, clock=clock, sink=sink, changed=self._idle.note) if pauses else None
         )
+        self._draining = False
         self._looking: set[asyncio.Task[None]] = set()
         self._assembly = Assembly(
             project.host,
@@ -167,6 +170,7 @@ class Host:
         self._workers.watch(self._on_unable)
         if self._pausing is not None:
             self._pausing.begin(self.listeners)
+        self._keep_drained()
         self._roster.poll(self.listeners)
 
     @property
@@ -204,6 +208,40 @@ class Host:
             self._workers.succeed(workers, ties, up_to_s=up_to_s)
         if self._pausing is not None:
             self._pausing.follow(self.listeners)
+        self._keep_drained()
+
+    @property
+    def draining(self) -> bool:
+        """Whether no messages are asked for, since somebody drains this host."""
+        return self._draining
+
+    def drain(self) -> None:
+        """Ask for no more messages; what runs goes on. Unlike a stop it can be taken back."""
+        self._draining = True
+        self._keep_drained()
+
+    def end_drain(self) -> None:
+        """Ask for messages again."""
+        self._draining = False
+        for listener in self.listeners:
+            listener.resume(DRAINED)
+        self._idle.note()
+
+    async def try_out(self, function: FunctionDefinition, message: TriggerMessage) -> TriedOut:
+        """Run a function once on that message, which stands on no queue, and write its outputs."""
+        return await try_out(
+            function,
+            message,
+            worker=self._workers,
+            outputs=self._assembly.outputs(function),
+            timeout_s=self.project.host.function_timeout_s,
+            write=True,
+        )
+
+    def _keep_drained(self) -> None:
+        for listener in self.listeners:
+            if self._draining:
+                listener.pause(DRAINED)
         self._idle.note()
 
     def tell_hidden(self) -> None:

@@ -32,6 +32,7 @@ from qtrigger.traffic import Traffic
 BROKEN = "breaker"
 BY_HAND = "hand"
 UNLOADED = "load"
+DRAINED = "drain"
 
 # Of the requests of one poll, which have limits of their own that come first.
 POLL_TAKES_S = 90.0

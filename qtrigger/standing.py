@@ -18,7 +18,7 @@ from qtrigger.errors import QueueError, QueueMissing
 from qtrigger.events import FunctionState
 from qtrigger.happened import Happened, Record
 from qtrigger.host import Host
-from qtrigger.listener import BROKEN, BY_HAND, UNLOADED, Listener
+from qtrigger.listener import BROKEN, BY_HAND, DRAINED, UNLOADED, Listener
 from qtrigger.liveness import Answering
 from qtrigger.queue_state import MISSING, OK, UNKNOWN
 from qtrigger.queues.client import MAX_RECEIVE, QueueInspector
@@ -285,6 +285,8 @@ def _state(host: Host, listener: Listener, record: Record) -> tuple[str, str]:
     if BY_HAND in listener.paused:
         pause = host.pause_of(listener.function)
         return "paused", pause.in_words() if pause else ""
+    if DRAINED in listener.paused:
+        return "paused", "the host is being drained; POST /admin/host/resume ends that"
     if BROKEN in listener.paused:
         return "breaker open", record.breaker
     if listener.state in (OK, UNKNOWN):

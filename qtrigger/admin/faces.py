@@ -42,6 +42,8 @@ class Live:
 
     def now(self, host: Host, processes: Processes) -> None:
         """That host is the live one."""
+        if self.host is not None and self.host.draining and host is not self.host:
+            host.drain()  # a saved file ends no drain
         self.host, self.processes = host, processes
 
     def required(self) -> Host:

@@ -54,6 +54,9 @@ class Health:
         ill = sum(each["state"] not in _WELL for each in functions)
         run = sum(each["state"] not in ("disabled", "not run here") for each in functions)
         state = document["state"]
+        host = self._faces.live.host
+        if state == READY and host is not None and host.draining:
+            state = "draining"
         if state == READY and not document["workers"]:
             state = "no worker"
         strict = asked.query.get("strict", "0") not in ("0", "")

@@ -7,7 +7,10 @@ from collections.abc import Callable, Sequence
 from qtrigger.admin.dashboard.routes import Dashboard
 from qtrigger.admin.dashboard.seen import PoisonSeen, Seen
 from qtrigger.admin.faces import Faces
+from qtrigger.admin.functions import Functions
 from qtrigger.admin.health import Health
+from qtrigger.admin.hosting import Hosting
+from qtrigger.admin.pauses import PauseRoutes
 from qtrigger.admin.poison.listing import Listing
 from qtrigger.admin.poison.reach import Clients, Reach
 from qtrigger.admin.poison.routes import PoisonRoutes
@@ -22,6 +25,9 @@ def routes(faces: Faces) -> Sequence[Route]:
         *Dashboard(_seen(faces, Listing(reach))).routes(),
         *PoisonRoutes(reach, faces.deeds).routes(),
         *Health(faces).routes(),
+        *Hosting(faces).routes(),
+        *Functions(faces).routes(),
+        *PauseRoutes(faces).routes(),
     )
 
 

@@ -108,11 +108,11 @@ class Server:
                     reason=refused.reason,
                     status=refused.status,
                     method=request.method,
-                    target=request.message.path,
+                    target=request.raw_path,
                     remote=remote_of(request),
                 )
             if refused.status == 401 and "text/html" in request.headers.get("Accept", ""):
-                return self._login.page(401, request.message.path)
+                return self._login.page(401, request.raw_path)
             return refusal_of(refused, allow=end.allow)
 
     async def _through(self, request: web.BaseRequest) -> Answer | Stream:
@@ -142,7 +142,7 @@ class Server:
             text = f"{request.method} is not answered"
             raise NotAnswered(Refused(status=405, reason="method", text=text))
         try:
-            target = target_of(request.message.path)
+            target = target_of(request.raw_path)
         except BadTarget as bad:
             raise NotAnswered(Refused(status=400, reason="address", text=str(bad))) from None
         return target, self._table.find(target.parts)

@@ -21,6 +21,7 @@ HELD_BY = {
     "breaker": "its circuit breaker is open",
     "hand": "it is paused by hand",
     "load": "no worker can load it",
+    "drain": "the host is being drained",
 }
 
 
