@@ -85,7 +85,7 @@ def project(*functions: str, problems: Sequence[Problem] = ()) -> Project:
     account = Account(
         name="shopstore",
         endpoint="https://shopstore.queue.core.windows.net",
-        credential=SharedKey(account="shopstore", key="c2VjcmV0LWtleS1vZi10aGUtc2hvcA=="),
+        credential=SharedKey(account="shopstore", key=SECRET),
     )
     return Project(
         root=Path("/srv/orders-app"),
@@ -127,6 +127,14 @@ def warning(message: str, hint: str = "") -> Problem:
     return Problem(
         severity=Severity.WARNING, message=message, file="host.json", line=7, column=5, hint=hint
     )
+
+
+SECRET = "c2VjcmV0LWtleS1vZi10aGUtc2hvcA=="
+
+
+def plain(text: str) -> str:
+    """A text without the account's key."""
+    return text.replace(SECRET, "(hidden)")
 
 
 @dataclass
@@ -228,7 +236,7 @@ class Stage:
         self.clock = clock or SystemClock()
         self.functions = {name: function(name) for name in names}
         self.environment = "Production"
-        self.recent = Recent(self.clock, str)
+        self.recent = Recent(self.clock, plain)
         self.poison = PlayedPoison()
         self.project = project(*names, problems=problems)
         self.asked: list[tuple[str, Mapping[str, Any]]] = []
@@ -244,6 +252,7 @@ class Stage:
                 project=lambda: self.project,
                 recent=self.recent,
                 clock=self.clock,
+                plain=plain,
                 poison=self.poison,
             )
         )

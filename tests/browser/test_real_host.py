@@ -107,3 +107,24 @@ async def test_figures_of_a_real_host_change_by_themselves(
     await expect(page.locator('[data-k="c.processed"]')).to_have_text(str(before + 1))
     assert errors == []
     await page.close()
+
+
+async def test_what_a_real_host_gave_up_is_brought_back_by_click(
+    browser: Browser, host: RunningHost, folder: ProjectFolder
+) -> None:
+    errors: list[str] = []
+    page = await signed_in(browser, host, errors)
+    given_up = sum("POISON" in line for line in host.lines)
+    await page.goto(address(host) + "/poison")
+    await expect(page.locator("[data-row]")).to_have_count(1)
+    await page.get_by_role("link", name="ValueError 1").click()
+    await page.locator("[data-row] .open").click()
+    await expect(page.locator("tr.detail details.try")).to_have_count(2)
+    await expect(page.locator("tr.detail")).to_contain_text("bad")
+    await page.get_by_role("button", name="Requeue all matching (1)").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Requeue").click()
+    await expect(page.locator("#toast")).to_contain_text("moved 1")
+    await asyncio.to_thread(host.wait_for, "POISON", count=given_up + 1)  # it fails again
+    assert await page.evaluate("[window.pwned, document.images.length]") == [None, 0]
+    assert errors == []
+    await page.close()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from importlib import metadata
 from typing import Final
 
@@ -20,12 +21,18 @@ from qtrigger.queues.account import Account
 _PACKAGES: Final = ("azure-functions", "azure-storage-queue", "azure-identity", "aiohttp", "uvloop")
 
 
-def findings_of(view: View, project: Project | None) -> Sequence[Problem]:
+def findings_of(
+    view: View, project: Project | None, plain: Callable[[str], str]
+) -> Sequence[Problem]:
     """What `qtrigger check` says of the project as it was loaded, errors first.
 
-    A function that no worker could load is among it, in the words of the host.
+    A function that no worker could load is among it, in the words of the host. `plain` takes
+    secrets out of what user code has said.
     """
-    found = list(project.problems) if project is not None else []
+    found = [
+        replace(each, message=plain(each.message), traceback=plain(each.traceback))
+        for each in (project.problems if project is not None else ())
+    ]
     told = {each.function for each in found if each.severity is Severity.ERROR}
     found += [
         Problem(severity=Severity.ERROR, message=each["why"], function=each["name"])
@@ -38,9 +45,14 @@ def findings_of(view: View, project: Project | None) -> Sequence[Problem]:
     )
 
 
-def check_page(view: View, cells: Cells, recent: Recent, project: Project | None) -> Answer:
+def check_page(
+    view: View,
+    cells: Cells,
+    recent: Recent,
+    project: Project | None,
+    findings: Sequence[Problem],
+) -> Answer:
     """The page."""
-    findings = findings_of(view, project)
     return page(
         "Check",
         "/check",

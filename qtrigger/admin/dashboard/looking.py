@@ -144,7 +144,12 @@ class Looking:
         document = await self.seen.standing.document(queues=True)
         second = int(self._clock.monotonic())
         found: dict[str, Document] = {
-            each["name"]: each["messages"] for each in document["functions"] if each["messages"]
+            each["name"]: {
+                **each["messages"],
+                "problem": self.seen.plain(each["messages"]["problem"]),
+            }
+            for each in document["functions"]
+            if each["messages"]
         }
         for name, messages in found.items():
             self.note(name, Depth(second, messages["waiting"], messages["oldest_s"]))

@@ -21,6 +21,7 @@ from qtrigger.admin.dashboard.runs import matching
 from qtrigger.admin.dashboard.seen import Seen
 from qtrigger.admin.dashboard.viewers import Viewers
 from qtrigger.admin.route import Answer, Asked, Refusal, Right, Route, Stream, as_json
+from qtrigger.project.model import Problem
 
 MOST_RUNS: Final = 200
 
@@ -71,7 +72,7 @@ class Dashboard:
 
     async def _overview(self, _asked: Asked) -> Answer:
         view, cells = await self._view()
-        return overview(view, cells, findings_of(view, self._seen.project()))
+        return overview(view, cells, self._findings(view))
 
     async def _function(self, asked: Asked) -> Answer:
         view, cells = await self._view()
@@ -87,7 +88,11 @@ class Dashboard:
 
     async def _check(self, _asked: Asked) -> Answer:
         view, cells = await self._view()
-        return check_page(view, cells, self._seen.recent, self._seen.project())
+        seen = self._seen
+        return check_page(view, cells, seen.recent, seen.project(), self._findings(view))
+
+    def _findings(self, view: View) -> Sequence[Problem]:
+        return findings_of(view, self._seen.project(), self._seen.plain)
 
     async def _recent(self, asked: Asked) -> Answer:
         name, recent = asked.parts["name"], self._seen.recent

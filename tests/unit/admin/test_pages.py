@@ -11,7 +11,7 @@ import pytest
 from qtrigger.admin.dashboard import assets
 from qtrigger.admin.route import Answer, Asked, Refusal, Right
 from qtrigger.testing.clock import ManualClock
-from tests.browser.stage import Stage, failed, warning
+from tests.browser.stage import SECRET, Stage, failed, warning
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'</td></script>\u2028"
 
@@ -131,6 +131,16 @@ async def test_findings_stand_on_the_check_page_with_connections(stage: Stage) -
     assert "shopstore" in text
     assert "account key" in text
     assert "c2VjcmV0" not in text
+
+
+@pytest.mark.parametrize("path", ["/", "/f/{name}", "/check"])
+async def test_a_key_in_what_others_say_is_hidden(path: str) -> None:
+    stage = Stage("charge", clock=ManualClock(), problems=[warning(f"cannot use {SECRET}")])
+    stage.functions["charge"]["messages"]["problem"] = f"refused: {SECRET}"
+    stage.ran("charge", failed("KeyError", SECRET, SECRET), lines=[SECRET])
+    text = await page(stage, path, run="1")
+    assert "(hidden)" in text
+    assert SECRET not in text
 
 
 async def test_a_poisoned_body_is_shown_at_once_in_development_alone(stage: Stage) -> None:
