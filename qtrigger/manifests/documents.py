@@ -5,6 +5,7 @@ Owns how remarks and objects are written. What is in them is for others.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,10 @@ from typing import Any, Final
 Object = Mapping[str, Any]
 
 _WIDTH: Final = 98
+# What PyYAML's version of YAML has as a text and others' do not; a queue may be called 1e3.
+_NO_TEXT_ELSEWHERE: Final = re.compile(
+    r"(?:[-+]?(?:0o[0-7]+|(?:\.[0-9_]+|[0-9_]+(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9]+)?)|[yYnN])\Z"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,13 +47,20 @@ def files(documents: Iterable[Document]) -> dict[str, str]:
 
 
 def _text(document: Document) -> str:
-    import yaml
-
     lines = [line for each in document.remarks for line in _wrapped(each)]
     # Of two objects in one place none is written as a reference to the other.
-    plain = _copied(document.content)
-    body = yaml.safe_dump(plain, sort_keys=False, width=10_000)
+    body = _yaml(_copied(document.content))
     return "".join(f"# {line}\n" for line in lines) + body
+
+
+def _yaml(content: Any) -> str:
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        """Has another tag for such texts, so that they are quoted."""
+
+    Dumper.add_implicit_resolver("tag:elsewhere", _NO_TEXT_ELSEWHERE, None)
+    return str(yaml.dump(content, Dumper=Dumper, sort_keys=False, width=10_000))
 
 
 def _wrapped(text: str) -> list[str]:

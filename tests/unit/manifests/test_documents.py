@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,6 +31,13 @@ def test_an_object_is_read_as_it_was_and_remarks_are_no_part_of_it(
     text = stream([Document(content=content, remarks=remarks)])
 
     assert list(yaml.safe_load_all(text)) == [content]
+
+
+@pytest.mark.parametrize("text", ["1e3", "12e45", "1e+5", "0o17", "-0o7", "08", "+.5", "1.", "y"])
+def test_a_text_that_a_newer_yaml_takes_for_something_else_is_quoted(text: str) -> None:
+    """Queues may be called so, and kubectl reads 1e3 as a number."""
+    assert f"queue: '{text}'\n" in stream([Document(content={"kind": "T", "queue": text})])
+    assert f"'{text}': 1\n" in stream([Document(content={"kind": "T", text: 1})])
 
 
 def test_an_object_in_two_places_is_written_twice() -> None:
