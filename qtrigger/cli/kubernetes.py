@@ -11,20 +11,17 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from qtrigger.cli import wiring
+from qtrigger.cli.cluster_values import LONGEST_NAME, AccountPlace, Image, Name, Namespace
 from qtrigger.cli.docker import grace_of
 from qtrigger.errors import ExitCode
 
 if TYPE_CHECKING:
     from qtrigger.manifests.documents import Document
-    from qtrigger.manifests.plan import Place, Plan
+    from qtrigger.manifests.plan import Plan
     from qtrigger.project.model import Project
 
 DEVELOPMENT: Final = "Development"
 SECRET_FILE: Final = "secret.yaml"  # noqa: S105  # a file's name
-# Room for what Kubernetes and KEDA put before and behind a name of at most 63 characters.
-LONGEST_NAME: Final = 45
-_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
-_IMAGE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@-]*")
 
 EPILOG = """\b
 Examples:
@@ -36,55 +33,6 @@ Exit codes: 0 done, 2 wrong usage, 3 nothing in the project can run, or a file c
 """
 
 
-class Name(click.ParamType[str]):
-    """What Kubernetes takes as a name."""
-
-    name = "name"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """See click."""
-        text = str(value)
-        if not _NAME.fullmatch(text) or len(text) > LONGEST_NAME:
-            rule = f"1 to {LONGEST_NAME} small letters, digits and hyphens between them"
-            self.fail(f"{text!r} is no name here: {rule}", param, ctx)
-        return text
-
-
-class Image(click.ParamType[str]):
-    """A reference of an image."""
-
-    name = "image"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """See click."""
-        if not _IMAGE.fullmatch(str(value)):
-            self.fail(f"{value!r} is no image, such as registry.example/orders:1", param, ctx)
-        return str(value)
-
-
-class AccountPlace(click.ParamType[tuple[str, "Place"]]):
-    """A storage account, for one connection or for all."""
-
-    name = "account"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, Place]:
-        """See click."""
-        from qtrigger.manifests.planning import place_of
-
-        connection, _, account = str(value).rpartition("=")
-        place = place_of(account)
-        if place is None:
-            self.fail(
-                f"{account!r} is no storage account: 3 to 24 small letters and digits, or the host "
-                "of its queue service",
-                param,
-                ctx,
-            )
-        return connection, place
-
-
 @click.command(epilog=EPILOG, short_help="Print what runs and scales the project in Kubernetes.")
 @click.argument("project", required=False, type=click.Path())
 @click.option(
@@ -93,7 +41,9 @@ class AccountPlace(click.ParamType[tuple[str, "Place"]]):
 @click.option(
     "--name", type=Name(), metavar="NAME", help="What the objects are called (default: the folder)."
 )
-@click.option("--namespace", type=Name(), metavar="NAME", help="Their namespace (default: none).")
+@click.option(
+    "--namespace", type=Namespace(), metavar="NAME", help="Their namespace (default: none)."
+)
 @click.option(
     "--out",
     metavar="DIR",
@@ -105,7 +55,7 @@ class AccountPlace(click.ParamType[tuple[str, "Place"]]):
     "--auth",
     type=click.Choice(["connection", "workload-identity"]),
     help="How pods and KEDA sign in to the queues (default: workload-identity where all "
-    "connections of the project are identities, else connection).",
+    "connections of the project are identities or --account is given, else connection).",
 )
 @click.option(
     "--account",
@@ -113,7 +63,7 @@ class AccountPlace(click.ParamType[tuple[str, "Place"]]):
     type=AccountPlace(),
     multiple=True,
     metavar="[CONNECTION=]ACCOUNT",
-    help="With workload-identity: the storage account, of one connection or of all.",
+    help="For workload-identity: the storage account, of one connection or of all.",
 )
 @click.option(
     "--job", is_flag=True, help="Start Jobs that end when the queues are empty (a ScaledJob)."
@@ -163,9 +113,11 @@ def _plan(root: Path, flags: dict[str, Any]) -> Plan:
     _check(flags)
     # As here, where local settings say which connections and queues there are.
     imagined = stand_ins(root)
-    project = load_alone(root, {**os.environ, **imagined}, DEVELOPMENT)
+    project = load_alone(root, {**os.environ, **imagined, **_as_there()}, DEVELOPMENT)
     _check_runs(project)
     wanted = SignsIn(flags["auth"]) if flags["auth"] else None
+    if flags["accounts"]:
+        wanted = SignsIn.WORKLOAD_IDENTITY
     found = extract(project, wanted, dict(flags["accounts"]))
     for each in [*_imagined(imagined), *found.remarks]:
         wiring.note(each)
@@ -185,6 +137,14 @@ def _plan(root: Path, flags: dict[str, Any]) -> Plan:
         cooldown_s=300 if cooldown is None else cooldown,
         grace_s=grace_of(project),
     )
+
+
+def _as_there() -> dict[str, str]:
+    """What a pod has whatever is set here, and a queue's name may be made of."""
+    from qtrigger.manifests.plan import GIVEN
+
+    name = "AZURE_FUNCTIONS_ENVIRONMENT"
+    return {name: GIVEN[name]}
 
 
 def _imagined(names: Iterable[str]) -> Iterator[str]:
@@ -209,6 +169,9 @@ def _check(flags: dict[str, Any]) -> None:
             "--account goes with --auth workload-identity; a connection string "
             "says its account itself"
         )
+    named = [connection.casefold() for connection, _ in flags["accounts"]]
+    if len(set(named)) < len(named):
+        raise click.UsageError("--account names two accounts for the same connections")
 
 
 def _check_runs(project: Project) -> None:

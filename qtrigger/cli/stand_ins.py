@@ -23,18 +23,26 @@ def stand_ins(root: Path, environ: Mapping[str, str] = os.environ) -> dict[str, 
 def _unknown(root: Path, environ: Mapping[str, str]) -> Iterator[str]:
     from qtrigger.project import connections, local_settings
     from qtrigger.project.findings import Findings
-    from qtrigger.project.glimpse import glimpse
+    from qtrigger.project.glimpse import elsewhere, glimpse
     from qtrigger.project.settings import layered
 
     local = local_settings.glance(root) or ()
     settings = layered(environ, local, Findings())
-    given = {each.strip() for seen in glimpse(root) for each in seen.connections}
-    for name in sorted(each or f"AzureWebJobs{connections.DEFAULT}" for each in given):
+    seen = (*glimpse(root), *elsewhere(root))
+    for name in sorted({_in_full(each) for one in seen for each in one.connections}):
         if _is_name(name) and settings.find(name) is None and not settings.children(name):
             try:
                 connections.resolve(name, settings)
             except connections.ConnectionUnusable:
                 yield name
+
+
+def _in_full(name: str) -> str:
+    """The default connection as everybody calls it, others as the files do."""
+    from qtrigger.project.connections import DEFAULT
+
+    name = name.strip() or DEFAULT
+    return f"AzureWebJobs{DEFAULT}" if name.casefold() == DEFAULT.casefold() else name
 
 
 def _is_name(text: str) -> bool:

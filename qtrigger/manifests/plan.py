@@ -8,10 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final
 
+from qtrigger.manifests.image import STATE
 from qtrigger.project.model import FunctionDefinition, HostConfig
 
+# What every pod has by value, whatever a setting of that name is here.
+GIVEN: Final[Mapping[str, str]] = MappingProxyType(
+    {"AZURE_FUNCTIONS_ENVIRONMENT": "Production", "QTRIGGER_STATE": STATE}
+)
 # What follows an account's name in the address of its queue service.
 PUBLIC: Final = "queue.core.windows.net"
 

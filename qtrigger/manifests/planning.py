@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from qtrigger.errors import ProjectError
-from qtrigger.manifests.plan import PUBLIC, Place, SignsIn, Watched, in_work_at_once
+from qtrigger.manifests.plan import GIVEN, PUBLIC, Place, SignsIn, Watched, in_work_at_once
 from qtrigger.project.model import FunctionDefinition, Project
 from qtrigger.project.needed import connection_setting, left_to_the_code, named_settings
 from qtrigger.queues.account import Account, Identity
@@ -41,7 +41,9 @@ def place_of(text: str) -> Place | None:
     found = _ACCOUNT.fullmatch(text)
     if found is None:
         return None
-    return Place(account=found["account"], suffix=found["suffix"] or PUBLIC)
+    suffix = found["suffix"] or PUBLIC
+    # In every cloud; the host of another of the account's services has no queues.
+    return Place(account=found["account"], suffix=suffix) if "queue" in suffix.split(".") else None
 
 
 def extract(project: Project, wanted: SignsIn | None, accounts: Mapping[str, Place]) -> Extract:
@@ -49,13 +51,18 @@ def extract(project: Project, wanted: SignsIn | None, accounts: Mapping[str, Pla
 
     `wanted` None signs in by identities where all connections are some. `accounts` are places by
     connection, that of "" is for all others. Raises ProjectError when nobody says where an account
-    is.
+    is, or when one is said for a connection that is not used.
     """
     functions = [each for each in project.functions if not each.disabled]
     used = _connections(project, functions)
     signs_in = wanted or _signs_in(used.values())
-    places = _places(used, accounts) if signs_in is SignsIn.WORKLOAD_IDENTITY else {}
-    needed = {each.name: f"<{each.why}>" for each in named_settings(project, functions)}
+    by_identity = signs_in is SignsIn.WORKLOAD_IDENTITY
+    places = _places(used, _of_used(used, accounts, project)) if by_identity else {}
+    needed = {
+        each.name: f"<{each.why}>"
+        for each in named_settings(project, functions)
+        if each.name.upper() not in GIVEN
+    }
     secrets = {} if places else dict.fromkeys(used, "<connection string of the account>")
     left = left_to_the_code(project, [*used, *needed])
     return Extract(
@@ -99,6 +106,23 @@ def _signs_in(accounts: Iterable[Account | None]) -> SignsIn:
     known = [each for each in accounts if each is not None]
     by_identity = known and all(isinstance(each.credential, Identity) for each in known)
     return SignsIn.WORKLOAD_IDENTITY if by_identity else SignsIn.CONNECTION
+
+
+def _of_used(
+    used: Iterable[str], accounts: Mapping[str, Place], project: Project
+) -> dict[str, Place]:
+    """The accounts by their connections' variables, whichever name was said."""
+    known = {name.casefold(): name for name in used}
+    found = {}
+    for name, place in accounts.items():
+        variable = known.get(connection_setting(name, project).casefold()) if name else ""
+        if variable is None:
+            raise ProjectError(
+                f"no function uses the connection {name}; there is {', '.join(known.values())}. "
+                "Name one of these, or none with --account NAME for all."
+            )
+        found[variable] = place
+    return found
 
 
 def _places(used: Mapping[str, Account | None], accounts: Mapping[str, Place]) -> dict[str, Place]:

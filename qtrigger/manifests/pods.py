@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from qtrigger.manifests.documents import Document
 from qtrigger.manifests.image import APP, STATE, USER
-from qtrigger.manifests.plan import Plan, SignsIn
+from qtrigger.manifests.plan import GIVEN, Plan, SignsIn
 
 IDLE_S: Final = 30
 PORT: Final = 8080
@@ -105,6 +105,8 @@ def template(plan: Plan) -> dict[str, Any]:
             **({"serviceAccountName": plan.name} if identity else {}),
             # Functions have no business with the cluster.
             "automountServiceAccountToken": False,
+            # A Service's address must not become an app setting by its name.
+            "enableServiceLinks": False,
             **({"restartPolicy": "Never"} if plan.once else {}),
             "terminationGracePeriodSeconds": plan.grace_s,
             "securityContext": {
@@ -131,9 +133,7 @@ def _container(plan: Plan) -> dict[str, Any]:
         ],
         **_ports(plan),
         "env": [
-            {"name": "AZURE_FUNCTIONS_ENVIRONMENT", "value": "Production"},
-            {"name": "QTRIGGER_STATE", "value": STATE},
-            *({"name": name, "value": value} for name, value in plan.plain.items()),
+            *({"name": name, "value": value} for name, value in {**GIVEN, **plan.plain}.items()),
             *(
                 {"name": name, "valueFrom": {"secretKeyRef": {"name": plan.name, "key": name}}}
                 for name in plan.secrets

@@ -7,6 +7,7 @@ writing a name twice. What a function really is, is told by `loader` and a worke
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,25 @@ def glimpse(root: Path) -> tuple[Seen, ...]:
     path = script(root)
     found = tuple(_of_script(path)) if path is not None else ()
     return found or tuple(_of_folders(root))
+
+
+def elsewhere(root: Path) -> Iterator[Seen]:
+    """The functions that modules beside the script with decorators declare, as blueprints do."""
+    first = script(root)
+    if first is None:
+        return
+    for folder, within, names in os.walk(root):
+        # What is installed there is none of the project's.
+        within[:] = sorted(each for each in within if _is_own(Path(folder, each)))
+        for name in sorted(names):
+            path = Path(folder, name)
+            if name.endswith(".py") and path != first:
+                yield from _of_script(path)
+
+
+def _is_own(folder: Path) -> bool:
+    foreign = folder.name.startswith(".") or folder.name in ("node_modules", "site-packages")
+    return not foreign and not (folder / "pyvenv.cfg").is_file()
 
 
 def script(root: Path) -> Path | None:

@@ -346,6 +346,35 @@ def test_an_account_may_be_said_for_one_connection(folder: ProjectFolder) -> Non
     assert variables(found)["AzureWebJobsStorage__queueServiceUri"] == IDENTITY
 
 
+def test_an_account_that_is_named_is_signed_in_to_by_an_identity(folder: ProjectFolder) -> None:
+    found = objects(folder, "--account", "acme")
+
+    assert variables(found)["AzureWebJobsStorage__queueServiceUri"] == IDENTITY
+
+
+def test_a_connection_of_an_account_is_named_as_in_the_projects_files_or_by_its_setting(
+    folder: ProjectFolder,
+) -> None:
+    folder.function("refund", {**TRIGGER, "connection": "Bank:Money"})
+    folder.values(**{"AzureWebJobsStorage": CONNECTION, "Bank:Money": CONNECTION})
+
+    for name in ("Bank:Money", "bank__money"):
+        found = objects(folder, "--account", "acme", "--account", f"{name}=money")
+        address = variables(found)["Bank__Money__queueServiceUri"]
+        assert address == "https://money.queue.core.windows.net"
+
+
+def test_an_account_of_no_connection_is_said_with_the_connections_that_there_are(
+    folder: ProjectFolder,
+) -> None:
+    said = kubernetes(folder, "--account", "acme", "--account", "Bnak=money")
+
+    assert (said.exit_code, said.stdout) == (1, "")  # the verb's own exit code is main's
+    assert "no function uses the connection Bnak; there is AzureWebJobsStorage" in str(
+        said.exception
+    )
+
+
 def test_an_account_that_nobody_names_is_asked_for(folder: ProjectFolder) -> None:
     said = kubernetes(folder, "--auth", "workload-identity")
 
@@ -447,6 +476,9 @@ def test_the_name_is_the_folders_as_kubernetes_takes_it(folder: ProjectFolder) -
         ["--job", "--cooldown-period", "5"],
         ["--auth", "connection", "--account", "acme"],
         ["--auth", "workload-identity", "--account", "No Account"],
+        ["--account", "acme.blob.core.windows.net"],
+        ["--account", "acme", "--account", "other"],
+        ["--namespace", "x" * 64],
     ],
 )
 def test_what_no_cluster_takes_is_wrong_usage(folder: ProjectFolder, flags: list[str]) -> None:
@@ -521,6 +553,68 @@ def test_a_connection_without_a_name_is_the_default_one_in_a_pipeline(tmp_path: 
     folder.function("charge")
 
     assert "AzureWebJobsStorage" in of_kind(objects(folder), "Secret")["stringData"]
+
+
+def test_a_pipeline_finds_connections_that_other_modules_name(tmp_path: Path) -> None:
+    """Blueprints are how a larger project of decorators is cut."""
+    folder = ProjectFolder(tmp_path)
+    folder.write(
+        "function_app.py",
+        "import azure.functions as func\nfrom shop.bank import bp\n"
+        "app = func.FunctionApp()\napp.register_functions(bp)\n",
+    )
+    folder.write("shop/__init__.py", "")
+    folder.write(
+        "shop/bank.py",
+        "import azure.functions as func\nbp = func.Blueprint()\n"
+        '@bp.queue_trigger(arg_name="m", queue_name="orders", connection="Bank")\n'
+        "def charge(m): ...\n",
+    )
+    # What is installed beside it is none of it.
+    folder.write(".venv/lib/other.py", (tmp_path / "shop/bank.py").read_text().replace("Ba", "Ta"))
+
+    said = kubernetes(folder)
+
+    assert said.exit_code == 0, said.output
+    assert "for the connection Bank; " in said.stderr
+
+
+def test_the_default_connection_has_one_setting_whatever_it_is_called(tmp_path: Path) -> None:
+    folder = ProjectFolder(tmp_path)
+    folder.function("charge", {**TRIGGER, "connection": "Storage"})
+    folder.function("refund", {**TRIGGER, "connection": ""})
+
+    said = kubernetes(folder)
+
+    secret = of_kind(list(yaml.safe_load_all(said.stdout)), "Secret")
+    assert set(secret["stringData"]) == {"AzureWebJobsStorage", KEY_NAME}
+    assert "for the connection AzureWebJobsStorage; " in said.stderr
+
+
+def test_no_variable_is_given_twice(folder: ProjectFolder) -> None:
+    """What the pod has by value comes from no Secret, even where a binding names it."""
+    folder.function("refund", {**TRIGGER, "queueName": "%AZURE_FUNCTIONS_ENVIRONMENT%-refunds"})
+
+    found = objects(folder, AZURE_FUNCTIONS_ENVIRONMENT="Staging")
+
+    triggers = of_kind(found, "ScaledObject")["spec"]["triggers"]
+    assert triggers[1]["metadata"]["queueName"] == "production-refunds"
+    names = [each["name"] for each in container(found)["env"]]
+    assert sorted(names) == sorted(set(names))
+    assert variables(found)["AZURE_FUNCTIONS_ENVIRONMENT"] == "Production"
+    assert "AZURE_FUNCTIONS_ENVIRONMENT" not in of_kind(found, "Secret")["stringData"]
+
+
+def test_a_namespace_may_be_as_long_as_a_cluster_takes_it(folder: ProjectFolder) -> None:
+    name = "x" * 63
+
+    assert of_kind(objects(folder, "--namespace", name), "Secret")["metadata"]["namespace"] == name
+
+
+def test_names_of_services_become_no_settings(folder: ProjectFolder) -> None:
+    pod = of_kind(objects(folder), "Deployment")["spec"]["template"]["spec"]
+
+    assert pod["enableServiceLinks"] is False
 
 
 def test_the_json_of_a_stream_is_what_was_meant(folder: ProjectFolder) -> None:
