@@ -118,7 +118,7 @@ async def test_a_host_is_looked_at_and_moved_over_http(
         host.wait_for("resumed by hand: it is polled again")
 
         assert client.ask("POST", "/api/reload")[0] == 202
-        host.wait_for("reloaded")
+        host.wait_for("asked for: charge live again")
         assert client.ask("GET", "/health/ready")[0] == 200
         host.signal(signal.SIGTERM)
         assert host.wait() == 0
