@@ -44,8 +44,8 @@ MEANINGS: Final[Mapping[str, str]] = {
     "GET /admin/functions": "All functions, in the Functions host's shape.",
     "GET /admin/functions/{name}": "One function, in that shape.",
     "GET /admin/functions/{name}/status": "`errors`, where it cannot be loaded.",
-    "POST /admin/functions/{name}": 'Runs it once on `{"input": "…"}`, beside its queue, and writes '
-    "its outputs; 202 at once, and the log says how it went.",
+    "POST /admin/functions/{name}": 'Runs it once on `{"input": "…"}`, beside its queue, and '
+    "writes its outputs; 202 at once, and the log says how it went.",
     "GET /admin/host/ping": "200.",
     "POST /admin/host/ping": "200.",
     "GET /admin/host/status": "`id`, `state`, `version`, `processUptime` (ms) …, `errors`.",
