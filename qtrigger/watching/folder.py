@@ -2,7 +2,8 @@
 
 Owns the order: wake, wait until it is quiet, look, compare. What is told is always the difference
 of two looks, so that events may be missed or come too often. A look without any event, now and
-then, finds what no event told.
+then, finds what no event told. An event that has come leads to a look after it, whatever is being
+done when it comes.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from qtrigger.watching.facts import SOURCES, Facts, read_facts
 from qtrigger.watching.quiet import Burst
 from qtrigger.watching.rules import IGNORE_FILE, Rules
 from qtrigger.watching.snapshot import Snapshot, differing, take
-from qtrigger.watching.wakers import FileEvents, Polls, Waker, WakerError
+from qtrigger.watching.wakers import POLL_S, FileEvents, Polls, Waker, WakerError
 
 # How long the event of a file that we have just made may take.
 PROOF_S: Final = 2.0
@@ -39,6 +40,10 @@ ROUNDS: Final = 3
 FORCED: Final = "WATCHFILES_FORCE_POLLING"
 
 NO_EVENTS: Final = "file events do not arrive here (a network mount?)"
+OFF: Final = (
+    "fileWatchingEnabled is false in host.json: saved files are no longer loaded by themselves, "
+    "until it is true again"
+)
 
 MakeEvents = Callable[[Callable[[str], bool], Clock], Waker]
 
@@ -96,7 +101,10 @@ class FolderChanges:
         self._now = Snapshot()
         self._polled = Snapshot()
         self._armed: Mapping[str, object] = {}
+        self._events = events
         self._waker: Waker = events(self._relevant, clock) if events else self._polls()
+        # What was heard while something else was asked; a look is due for it.
+        self._heard: frozenset[str] = frozenset()
         self._unheard_s = UNPROVEN_S
         self._asked = asyncio.Event()
         self._pending: set[str] = set()
@@ -122,21 +130,63 @@ class FolderChanges:
         await self._read()
         self._now = await self._look(read=False) or Snapshot()
         await self._asked.wait()
-        if not self._facts.enabled:
-            return
+        while True:
+            if self._facts.enabled:
+                await self._watch()
+                self._say(logging.INFO, OFF)
+                await self._rest()
+            await self._until_enabled()
+
+    async def _watch(self) -> None:
+        """Tell changes until host.json wants none told."""
         before = self._now
         await self._look_and_arm()
         await self._tell_since(before)
         self._polled = self._now
         await self._prove()
         while self._facts.enabled:
-            before = self._now
+            before, all_armed = self._now, self._all_armed
             heard = await self._wait_until_quiet()
             if not heard:
                 await self._look_and_arm()
             found = await self._tell_since(before)
-            if found and not heard and not await self._waker.next(PROOF_S):
-                self._poll_instead(NO_EVENTS)
+            if found and not heard and all_armed:
+                # Its event may be on its way, and so may that of another save.
+                self._heard = await self._next(PROOF_S)
+                if not self._heard:
+                    self._poll_instead(NO_EVENTS)
+
+    async def _rest(self) -> None:
+        """Listen to nothing, with what is needed to begin again."""
+        if self._events is not None and not isinstance(self._waker, Polls):
+            deaf, self._waker = self._waker, self._events(self._relevant, self._clock)
+            self._armed, self._heard = {}, frozenset()
+            await deaf.close()
+
+    async def _until_enabled(self) -> None:
+        """Look at nothing but the files that may say that changes are wanted; tell it."""
+        seen = await aside(self._stamps)
+        await self._read()
+        while not self._facts.enabled:
+            await self._clock.sleep(POLL_S)
+            if (stamps := await aside(self._stamps)) != seen:
+                seen = stamps
+                await self._read()
+        self._now = await self._look_until_there()
+        self._pending.add(SOURCES[0])
+        self._told.set()
+
+    def _stamps(self) -> list[tuple[int, int, int] | None]:
+        """What tells whether the files that the rules are read from were written."""
+        stamps: list[tuple[int, int, int] | None] = []
+        for name in SOURCES:
+            try:
+                info = (self._root / name).stat()
+            except OSError:
+                stamps.append(None)
+            else:
+                stamps.append((info.st_mtime_ns, info.st_ctime_ns, info.st_size))
+        return stamps
 
     async def _tell_since(self, before: Snapshot) -> bool:
         """Tell what the last look found other than `before`; whether there was anything."""
@@ -151,15 +201,18 @@ class FolderChanges:
 
     async def _wait_until_quiet(self) -> bool:
         """Wait for a burst of changes and its end, and look; False when nothing was heard."""
-        while (paths := await self._waker.next(self._unheard_s)) == {str(self._proof)}:
-            continue  # our own file has gone again
-        if not paths:
-            return False
+        paths, self._heard = self._heard, frozenset()
+        while not paths or paths == {str(self._proof)}:  # our own file has gone again
+            paths = await self._next(self._unheard_s if self._all_armed else GONE_S)
+            if not paths:
+                return False
         self._unheard_s = ANYWAY_S
         self._sign()
+        self._disarm(paths)
         burst = Burst(self._clock.monotonic(), paths)
         while left_s := burst.left_s(self._clock.monotonic()):
-            more = await self._waker.next(left_s)
+            more = await self._next(left_s)
+            self._disarm(more)
             burst.note(self._clock.monotonic(), more)
             if not burst.left_s(self._clock.monotonic()):
                 burst.note(self._clock.monotonic(), await self._in_new_folders())
@@ -171,13 +224,34 @@ class FolderChanges:
         await self._look_and_arm()
         return frozenset() if self._armed == armed else differing(before, self._now)
 
+    async def _next(self, timeout_s: float) -> frozenset[str]:
+        """What is heard in that time; nothing where there are no more events to be had."""
+        try:
+            return await self._waker.next(timeout_s)
+        except WakerError as error:
+            self._poll_instead(str(error))
+            return frozenset()
+
+    @property
+    def _all_armed(self) -> bool:
+        return self._armed == self._now.folders
+
+    def _disarm(self, paths: frozenset[str]) -> None:
+        """Listen anew where a folder itself has come or gone.
+
+        The folder that takes its name may be given its number, too, and nobody listens to that.
+        """
+        if not self._armed.keys().isdisjoint(paths):
+            self._armed = {}
+
     async def _look_and_arm(self) -> None:
         """Look, and listen to the folders that are there now."""
         for _ in range(ROUNDS):
             self._now = await self._look_until_there()
-            if self._armed == self._now.folders:
+            if self._all_armed:
                 return
             await self._arm()
+        self._now = await self._look_until_there()
 
     async def _follow_facts(self) -> frozenset[str]:
         """Read the rules anew, and see the project by them; what differed meanwhile.
@@ -186,10 +260,12 @@ class FolderChanges:
         """
         await self._read()
         before = self._now
-        self._now = await self._look_until_there()
+        seen = self._now = await self._look_until_there()
         await self._arm()
-        both = before.files.keys() & self._now.files.keys()
-        return differing(before, self._now) & both
+        # What was listened to so far is gone, with what it had not told yet.
+        await self._look_and_arm()
+        both = before.files.keys() & seen.files.keys()
+        return differing(before, seen) & both | differing(seen, self._now)
 
     async def _read(self) -> None:
         """Take over what the project's files say of watching, if they can be read."""
@@ -260,7 +336,7 @@ class FolderChanges:
 
     async def _hears(self) -> bool:
         before = self._now
-        paths = await self._waker.next(PROOF_S)
+        paths = await self._next(PROOF_S)
         if paths - {str(self._proof)}:
             # A change of the user's, at this very moment.
             await self._look_and_arm()
@@ -283,10 +359,7 @@ class FolderChanges:
         deaf, self._waker = self._waker, self._polls()
         self._polled = self._now
         begin(deaf.close(), name="end of listening to files")
-        self._sink.emit(
-            HostLog(
-                level=logging.WARNING,
-                logger="qtrigger",
-                message=f"{why}: changed files are looked for every 1 s instead",
-            )
-        )
+        self._say(logging.WARNING, f"{why}: changed files are looked for every 1 s instead")
+
+    def _say(self, level: int, message: str) -> None:
+        self._sink.emit(HostLog(level=level, logger="qtrigger", message=message))

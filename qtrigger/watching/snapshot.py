@@ -55,7 +55,8 @@ def take(root: Path, rules: Rules, before: Snapshot, *, now_ns: int, read: bool)
     """Look at the project in `root`; None when there is no such folder at the moment.
 
     What `before` knows of the contents is taken over where nothing was written since; `read` says
-    to read the others. `now_ns` is the wall time.
+    to read the others; what has just been written is read anyway, since its stamp proves nothing.
+    `now_ns` is the wall time.
     """
     walk = _Walk(str(root), rules)
     if not walk.all():
@@ -92,20 +93,29 @@ def _differ(before: Entry | None, after: Entry | None) -> bool:
 def _entry(
     path: str, info: os.stat_result, before: Entry | None, *, now_ns: int, read: bool
 ) -> Entry | None:
-    stamp = (info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino, info.st_dev)
+    stamp = _stamp(info)
     fresh = max(info.st_mtime_ns, info.st_ctime_ns) > now_ns - FRESH_NS
     if before and before.stamp == stamp and not before.fresh and (before.digest or not read):
         return before
-    digest = b""
-    if read and info.st_size <= READ_UP_TO:
-        try:
-            with open(path, "rb") as file:  # noqa: PTH123  # a Path for each costs as much again
-                digest = hashlib.blake2b(file.read(), digest_size=16).digest()
-        except FileNotFoundError:
-            return None
-        except OSError:
-            digest = b""
+    if not (read or fresh) or info.st_size > READ_UP_TO:
+        return Entry(stamp=stamp, fresh=fresh)
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123  # a Path for each costs as much again
+            digest = hashlib.blake2b(file.read(), digest_size=16).digest()
+            written = _stamp(os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return Entry(stamp=stamp, fresh=fresh)
+    if written != stamp:
+        # Saved since it was seen: which of the two was read is not known. The new stamp makes it
+        # differ from before, and without a digest the next look reads it.
+        return Entry(stamp=written, fresh=True)
     return Entry(stamp=stamp, fresh=fresh, digest=digest)
+
+
+def _stamp(info: os.stat_result) -> Stamp:
+    return (info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino, info.st_dev)
 
 
 class _Walk:

@@ -38,7 +38,10 @@ class Waker(Protocol):
         """
 
     async def next(self, timeout_s: float) -> frozenset[str]:
-        """Paths that may have changed since the last call; none after `timeout_s` seconds."""
+        """Paths that may have changed since the last call; none after `timeout_s` seconds.
+
+        Raises WakerError once nothing more can be heard.
+        """
 
     async def close(self) -> None:
         """Listen no more."""
@@ -54,6 +57,7 @@ class FileEvents:
         self._relevant = relevant
         self._clock = clock
         self._paths: set[str] = set()
+        self._broken = ""
         self._woken = asyncio.Event()
         self._listening: _Listening | None = None
         self._replacing = threading.Lock()
@@ -67,8 +71,12 @@ class FileEvents:
             with contextlib.suppress(RuntimeError):  # the loop has been closed
                 loop.call_soon_threadsafe(self._note, paths)
 
+        def break_off(why: str) -> None:
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._break_off, why)
+
         def listen() -> None:
-            listening = _Listening(sorted(folders), self._relevant, tell)
+            listening = _Listening(sorted(folders), self._relevant, tell, break_off)
             # Whoever asked may be gone by now, and we closed.
             self._replace(listening)
 
@@ -78,6 +86,8 @@ class FileEvents:
         """See `Waker`."""
         await self._clock.wait(self._woken, timeout_s)
         self._woken.clear()
+        if self._broken:
+            raise WakerError(self._broken)
         paths, self._paths = frozenset(self._paths), set()
         return paths
 
@@ -97,6 +107,10 @@ class FileEvents:
         self._paths |= paths
         self._woken.set()
 
+    def _break_off(self, why: str) -> None:
+        self._broken = why
+        self._woken.set()
+
 
 class _Listening:
     """One set of folders being listened to, in a thread."""
@@ -106,10 +120,12 @@ class _Listening:
         folders: list[str],
         relevant: Callable[[str], bool],
         tell: Callable[[set[str]], None],
+        break_off: Callable[[str], None],
     ) -> None:
         self._notify = _notifier(folders)
         self._relevant = relevant
         self._tell = tell
+        self._break_off = break_off
         self._stop = threading.Event()
         self._thread = threading.Thread(
             target=self._run, name="qtrigger listens to files", daemon=True
@@ -117,6 +133,13 @@ class _Listening:
         self._thread.start()
 
     def _run(self) -> None:
+        try:
+            self._listen()
+        except Exception as error:  # noqa: BLE001  # a thread that ends in silence is a deaf watch
+            if not self._stop.is_set():
+                self._break_off(why_not(str(error)))
+
+    def _listen(self) -> None:
         while not self._stop.is_set():
             found = self._notify.watch(STEP_MS, STEP_MS, 0, self._stop)
             if isinstance(found, str):

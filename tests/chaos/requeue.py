@@ -4,6 +4,9 @@ Owns the run by hand: `python -m tests.chaos.requeue --messages 10000 [--emulato
 [--kill]`. The first requeue gets Ctrl-C when about half of the messages are back (with `--kill`
 signal 9), the next one finishes. The suite has a smaller one in `tests/e2e/test_requeue.py`, and
 every point of failure under virtual time in `tests/unit/bulk`.
+
+A run of 10,000 is for the built-in emulator: Azurite's deletes grow with its queue (measured: 2.7
+ms at 500 messages, 47 ms at 8,000), and it stops answering around each 60 s.
 """
 
 from __future__ import annotations

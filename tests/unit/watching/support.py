@@ -12,6 +12,7 @@ from qtrigger.events import Event, HostLog
 from qtrigger.watching.changes import ChangeSource
 from qtrigger.watching.facts import read_facts
 from qtrigger.watching.folder import FolderChanges, MakeEvents
+from qtrigger.watching.quiet import QUIET_AFTER_MANY_S
 from qtrigger.watching.wakers import FileEvents, WakerError
 
 DEADLINE_S = 10.0
@@ -89,6 +90,60 @@ class UsedUp(Deaf):
         del folders
         self.tries += 1
         raise WakerError("there are no more file events to be had here")
+
+
+class Scripted(Deaf):
+    """Events that a test makes one by one; the first, the proof that they arrive, by itself.
+
+    `arming` is called when it is told to listen, `refused` times no folder can be had.
+    """
+
+    def __init__(self) -> None:
+        self.folders: Collection[str] = ()
+        self.arming: Callable[[], object] | None = None
+        self.refused = 0
+        self.timeout_s = 0.0
+        self._answers: asyncio.Queue[frozenset[str] | str] = asyncio.Queue()
+        self._waits = asyncio.Semaphore(0)
+        self._proven = False
+
+    def __call__(self, relevant: Callable[[str], bool], clock: object) -> Scripted:
+        super().__init__(relevant, clock)
+        return self
+
+    async def silence(self) -> None:
+        """Wait until it is asked, past the proof and the quiet spell of a burst."""
+        await asyncio.wait_for(self._waits.acquire(), DEADLINE_S)
+
+    def say(self, *paths: str) -> None:
+        """Answer so."""
+        self._answers.put_nowait(frozenset(paths))
+
+    def break_off(self, why: str) -> None:
+        """Answer no more."""
+        self._answers.put_nowait(why)
+
+    async def arm(self, folders: Collection[str]) -> None:
+        if self.arming is not None:
+            self.arming()
+        if self.refused:
+            self.refused -= 1
+            raise FileNotFoundError
+        self.folders = set(folders)
+
+    async def next(self, timeout_s: float) -> frozenset[str]:
+        if not self._proven:
+            self._proven = True
+            return frozenset({"proof"})
+        if timeout_s < QUIET_AFTER_MANY_S + 0.01:
+            await SystemClock().sleep(timeout_s)
+            return frozenset()
+        self.timeout_s = timeout_s
+        self._waits.release()
+        answer = await self._answers.get()
+        if isinstance(answer, str):
+            raise WakerError(answer)
+        return answer
 
 
 def a_project(root: Path) -> Path:

@@ -16,6 +16,7 @@ from qtrigger.watching.wakers import FileEvents
 from tests.unit.watching.support import (
     Deaf,
     Said,
+    Scripted,
     UsedUp,
     a_project,
     listening,
@@ -273,3 +274,111 @@ async def test_the_proof_of_events_leaves_no_file(tmp_path: Path) -> None:
         write(root / "new.py", "")
         await told(source)
     assert set(root.iterdir()) == before | {root / "new.py"}
+
+
+async def test_a_folder_that_was_made_anew_is_listened_to_whatever_its_number(
+    tmp_path: Path,
+) -> None:
+    """File systems give a folder's number to the next one that is made."""
+    root = a_project(tmp_path)
+    async with listening(root) as (source, _):
+        for number in range(3):
+            shutil.rmtree(root / "shared")
+            write(root / "shared/money.py", f"x = {number}0\n")
+            assert await told(source) == {"shared/money.py"}
+            write(root / "shared/money.py", f"x = {number}1\n")
+            assert await asyncio.wait_for(source.changed(), 10.0) == {"shared/money.py"}
+
+
+async def test_a_save_beside_a_look_that_no_event_asked_for_is_told(tmp_path: Path) -> None:
+    root = a_project(tmp_path)
+    scripted = Scripted()
+    async with watching(root, scripted) as source:
+        asked = asyncio.ensure_future(source.changed())
+        await scripted.silence()
+        write(root / CODE, "x = 2\n")
+        scripted.say()  # nothing: the look that nobody asked for
+        assert await asyncio.wait_for(asked, 10.0) == {CODE}
+        await scripted.silence()  # waits for the event of what was found
+        write(root / "shared/money.py", "x = 2\n")
+        scripted.say(str(root / CODE), str(root / "shared/money.py"))
+        assert await asyncio.wait_for(source.changed(), 10.0) == {"shared/money.py"}
+
+
+async def test_a_save_while_the_rules_are_read_anew_is_told(tmp_path: Path) -> None:
+    """What is listened to is replaced then, and what had not been told is gone with it."""
+    root = a_project(tmp_path)
+    scripted = Scripted()
+
+    def save() -> None:
+        scripted.arming = None
+        write(root / CODE, "x = 2\n")
+
+    async with watching(root, scripted) as source:
+        asked = asyncio.ensure_future(source.changed())
+        await scripted.silence()
+        write(root / "host.json", '{"version": "2.0", "watchFiles": ["a.txt"]}')
+        scripted.arming = save
+        scripted.say(str(root / "host.json"))
+        found = set(await asyncio.wait_for(asked, 10.0))
+        if CODE not in found:
+            found |= await asyncio.wait_for(source.changed(), 10.0)
+        assert found == {"host.json", CODE}
+
+
+async def test_folders_that_could_not_be_listened_to_are_tried_again_soon(tmp_path: Path) -> None:
+    root = a_project(tmp_path)
+    scripted = Scripted()
+    async with watching(root, scripted) as source:
+        asked = asyncio.ensure_future(source.changed())
+        await scripted.silence()
+        scripted.refused = 100
+        write(root / "package/a.py", "x = 1\n")
+        scripted.say(str(root / "package"))
+        assert await asyncio.wait_for(asked, 10.0) == {"package/a.py"}
+        await scripted.silence()
+        assert scripted.timeout_s <= 1.0
+        scripted.refused = 0
+        scripted.say()
+        await scripted.silence()
+        assert f"{root}/package" in scripted.folders
+        assert scripted.timeout_s > 1.0
+
+
+async def test_a_listener_that_breaks_off_is_replaced_by_looks(tmp_path: Path) -> None:
+    root, said = a_project(tmp_path), Said()
+    scripted = Scripted()
+    async with watching(root, scripted, said) as source:
+        asked = asyncio.ensure_future(source.changed())
+        await scripted.silence()
+        scripted.break_off("the listener has broken off")
+        await asyncio.wait_for(said.more.wait(), 10.0)
+        write(root / CODE, "x = 2\n")
+        assert await asyncio.wait_for(asked, 5.0) == {CODE}
+    assert said.lines == [
+        "the listener has broken off: changed files are looked for every 1 s instead"
+    ]
+
+
+async def test_watching_that_is_turned_off_and_on_again_is_told_both_times(tmp_path: Path) -> None:
+    root, said = a_project(tmp_path), Said()
+    off, on = (f'{{"version": "2.0", "fileWatchingEnabled": {word}}}' for word in ("false", "true"))
+    scripted = Scripted()
+    async with watching(root, scripted, said) as source:
+        asked = asyncio.ensure_future(source.changed())
+        await scripted.silence()
+        write(root / "host.json", off)
+        scripted.say(str(root / "host.json"))
+        assert await asyncio.wait_for(asked, 10.0) == {"host.json"}
+        asked = asyncio.ensure_future(source.changed())
+        await asyncio.wait_for(said.more.wait(), 10.0)
+        write(root / CODE, "x = 2\n")
+        write(root / "host.json", on)
+        assert await asyncio.wait_for(asked, 5.0) == {"host.json"}
+        asked = asyncio.ensure_future(source.changed())
+        await scripted.silence()
+        write(root / CODE, "x = 3\n")
+        scripted.say(str(root / CODE))
+        assert await asyncio.wait_for(asked, 10.0) == {CODE}
+    (line,) = said.lines
+    assert line.startswith("fileWatchingEnabled is false in host.json: saved files are no longer")
