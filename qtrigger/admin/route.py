@@ -97,6 +97,9 @@ class Route:
 
 
 def as_json(content: Any, status: int = 200) -> Answer:
-    """An answer of JSON."""
-    body = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
+    """An answer of JSON, in ASCII: a text may hold halves of characters, which no UTF-8 can.
+
+    Raises ValueError for a number that JSON has no way to say.
+    """
+    body = json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
     return Answer(status=status, body=body)

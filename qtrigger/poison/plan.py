@@ -127,7 +127,7 @@ async def left_of(made: Plan, swept: Swept) -> int:
     """How many that are wanted are still there, as far as it can be told."""
     if made.wanted is not None or made.limit is not None or swept.whole:
         known = made.number
-        if swept.stopped and known is not None:
+        if (swept.stopped or swept.failure) and known is not None:
             return max(known - swept.done, 0)
         return swept.left.total()
     try:

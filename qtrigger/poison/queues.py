@@ -94,6 +94,11 @@ def poison_queues(project: Project, journal: JournalFile) -> list[PoisonQueue]:
     ]
 
 
+def error_type(tried: FailedTry | None) -> str:
+    """The error's type, or what ended the try without one; "" where nothing is known."""
+    return "" if tried is None else tried.error_type or tried.outcome
+
+
 def error_words(tried: FailedTry | None) -> str:
     """`ValueError: no such customer`, or what ended the try without an error; "-" if unknown."""
     if tried is None:

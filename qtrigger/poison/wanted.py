@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from qtrigger.poison.queues import PoisonQueue, error_words
+from qtrigger.poison.queues import PoisonQueue, error_type, error_words
 from qtrigger.queues.client import QueueMessage
 
 
@@ -17,20 +17,24 @@ from qtrigger.queues.client import QueueMessage
 class Wanted:
     """What a message must be like; no ids are all ids.
 
-    `contains` is looked for in its body, with `anywhere` in its error and its ids as well, without
-    regard to case.
+    `contains` is looked for in its body, as it is written; with `anywhere` in its error and its ids
+    as well, without regard to case, and in its body if `bodies`. `errors` are as people write them,
+    `error` is the one that a listing shows, to the letter ("" for one that nobody knows).
     """
 
     ids: frozenset[str] = frozenset()
     older_than: timedelta | None = None
     contains: str = ""
     anywhere: bool = False
+    bodies: bool = True
     errors: tuple[str, ...] = ()
+    error: str | None = None
 
     @property
     def selects(self) -> bool:
         """Whether some messages may not be wanted."""
-        return bool(self.ids or self.older_than or self.contains or self.errors)
+        said = (self.ids, self.older_than, self.contains, self.errors, self.error is not None)
+        return any(said)
 
     def among(self, queue: PoisonQueue, now: datetime) -> Callable[[QueueMessage], bool] | None:
         """What tells whether a message of that queue is wanted; None where all are."""
@@ -41,6 +45,7 @@ class Wanted:
                 and (self.older_than is None or now - message.inserted > self.older_than)
                 and (not self.contains or self._holds(queue, message))
                 and (not self.errors or self._failed_so(queue, message))
+                and (self.error is None or self.error == error_type(queue.last_try(message)))
             )
 
         return is_wanted if self.selects else None
@@ -51,16 +56,16 @@ class Wanted:
             return self.contains in body
         copy = queue.copy_of(message)
         error = error_words(queue.last_try(message))
-        texts = (body, error, message.id, copy.message_id if copy else "")
+        ids = (message.id, copy.message_id if copy else "")
+        texts = (*([body] if self.bodies else []), error, *ids)
         return any(self.contains.casefold() in each.casefold() for each in texts)
 
     def _failed_so(self, queue: PoisonQueue, message: QueueMessage) -> bool:
         tried = queue.last_try(message)
         if tried is None:
-            return "" in self.errors
+            return False
         whole = tried.error_type.casefold()
         return any(
             each.casefold() in (whole, whole.rpartition(".")[2], tried.outcome)
             for each in self.errors
-            if each
         )

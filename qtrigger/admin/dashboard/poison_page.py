@@ -215,8 +215,10 @@ def _actions(queue: Document, found: Document, query: Mapping[str, str]) -> Mark
     narrowed = _narrowing(query)
     if "error" in narrowed:
         narrowed["error_type"] = narrowed.pop("error")
-    count = len(found["messages"]) if narrowed else queue.get("count") or len(found["messages"])
-    shown = ("about " if found.get("more") else "") + words.number(count)
+    seen, beyond = len(found["messages"]), bool(found.get("more"))
+    # Of a queue that shows its first messages alone nobody knows how many are like this.
+    count = max(queue.get("count") or 0, seen) if beyond or not narrowed else seen
+    shown = {True: "up to " if narrowed else "about ", False: ""}[beyond] + words.number(count)
     matching = json.dumps(narrowed or {"all": True})
 
     def button(deed: str, which: str, label: str, **more: Value) -> Markup:

@@ -23,6 +23,7 @@ from qtrigger.poison.plan import Plan, left_of, reasons_of
 KEPT: Final = 50
 # For what is in flight when the process ends: messages are given back, at best.
 CLOSING_S: Final = 10.0
+GIVING_BACK_S: Final = 2.0
 RUNNING, DONE, STOPPED = "running", "done", "stopped"
 
 
@@ -61,9 +62,8 @@ class Deeds:
         self._running: dict[asyncio.Task[None], _Begun] = {}
         self._closed = False
 
-    def begin(self, plan: Plan, deed: Deed, word: str) -> str:
-        """Do it in the background; its id. Raises Refusal (409) where one goes on there."""
-        queue = plan.queue.name
+    def begin(self, queue: str, plan: Plan, deed: Deed, word: str) -> str:
+        """Do it in the background; its id. Raises Refusal (409) where one goes on in `queue`."""
         if self._closed:
             raise Refusal(503, "the host is stopping")
         if any(each.queue == queue for each in self._running.values()):
@@ -103,8 +103,10 @@ class Deeds:
         with contextlib.suppress(TimeoutError):
             async with self._clock.timeout(CLOSING_S):
                 await asyncio.gather(*running, return_exceptions=True)
-        for task in running:
-            task.cancel()
+        if late := {task for task in running if not task.done()}:
+            for task in late:
+                task.cancel()
+            await asyncio.wait(late, timeout=GIVING_BACK_S)
 
     def _begun(self, deed: str) -> _Begun:
         if deed not in self._known:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from qtrigger.admin.poison.reach import Reach
 from qtrigger.admin.route import Refusal
@@ -20,7 +21,7 @@ from qtrigger.errors import QueueError, QueueMissing
 from qtrigger.journal import FailedTry
 from qtrigger.poison.body import TEXT, Body
 from qtrigger.poison.plan import Look, look
-from qtrigger.poison.queues import PoisonQueue
+from qtrigger.poison.queues import PoisonQueue, error_type
 from qtrigger.poison.wanted import Wanted
 from qtrigger.queues.client import MAX_RECEIVE, QueueMessage
 
@@ -47,10 +48,10 @@ class Listing:
         return {"queues": list(await asyncio.gather(*map(one, self._reach.queues)))}
 
     async def messages(self, queue: str, query: Mapping[str, str]) -> Document:
-        """The first messages of one, as far as they fit `contains` and `error`."""
+        """The first messages of one, as far as they fit `contains` and `error`, up to `limit`."""
+        limit = _limit(query.get("limit"))
         seen = await self._look(self._reach.queue(queue))
-        contains, error = query.get("contains", ""), query.get("error")
-        return await asyncio.to_thread(self._listed, seen, contains, error)
+        return await asyncio.to_thread(self._listed, queue, seen, query, limit)
 
     async def message(self, queue: str, message_id: str) -> Document:
         """One of the first messages, with its body and its tries."""
@@ -89,7 +90,7 @@ class Listing:
         except QueueError as error:
             problem = self._reach.plain(str(error))
         return {
-            "queue": queue.name,
+            "queue": self._reach.key(queue),
             "functions": [each.name for each in queue.functions],
             "account": queue.account.name,
             "count": count,
@@ -99,17 +100,19 @@ class Listing:
             "problem": problem,
         }
 
-    def _listed(self, seen: Look, contains: str, error: str | None) -> Document:
-        now, queue = self._reach.clock.utcnow(), seen.queue
-        fits = Wanted(contains=contains, anywhere=True).among(queue, now)
+    def _listed(self, key: str, seen: Look, asked: Mapping[str, str], limit: int) -> Document:
+        now, queue, error = self._reach.clock.utcnow(), seen.queue, asked.get("error")
+        shows = self._reach.loaded.host.shows_bodies
+        wanted = Wanted(contains=asked.get("contains", ""), anywhere=True, bodies=shows)
+        fits = wanted.among(queue, now)
         matching = list(filter(fits, seen.peeked) if fits else seen.peeked)
         last = {each.id: queue.last_try(each) for each in matching}
-        groups = Counter(_type(last[each.id]) for each in matching)
+        groups = Counter(error_type(last[each.id]) for each in matching)
         if error is not None:
-            matching = [each for each in matching if _type(last[each.id]) == error]
+            matching = [each for each in matching if error_type(last[each.id]) == error]
         return {
-            "queue": queue.name,
-            "messages": [self._row(queue, each, last[each.id]) for each in matching],
+            "queue": key,
+            "messages": [self._row(queue, each, last[each.id]) for each in matching[:limit]],
             "groups": [
                 {"error_type": name, "count": number} for name, number in groups.most_common()
             ],
@@ -159,15 +162,10 @@ class Listing:
         ]
 
     def _error(self, tried: FailedTry) -> dict[str, Any]:
-        return {"type": _type(tried), "message": self._reach.plain(tried.error_message)}
+        return {"type": error_type(tried), "message": self._reach.plain(tried.error_message)}
 
     def _age_s(self, moment: datetime) -> float:
         return max((self._reach.clock.utcnow() - moment).total_seconds(), 0.0)
-
-
-def _type(tried: FailedTry | None) -> str:
-    """The error's type, or what ended the try without one; "" where nothing is known."""
-    return "" if tried is None else tried.error_type or tried.outcome
 
 
 def _body(body: Body, encoding: str) -> Document:
@@ -187,9 +185,27 @@ def _as_json(text: str | None) -> Any:
     if text is None or text.lstrip()[:1] not in ("{", "["):
         return None
     try:
-        return json.loads(text)
+        return json.loads(text, parse_constant=_none_such, parse_float=_finite)
     except (ValueError, RecursionError):
         return None
+
+
+def _none_such(name: str) -> NoReturn:
+    raise ValueError(f"{name} is Python's, and no JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _none_such(text)
+
+
+def _limit(text: str | None) -> int:
+    """How many messages are wanted. Raises Refusal (400)."""
+    if text is None:
+        return MAX_RECEIVE
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:4]) <= MAX_RECEIVE):
+        raise Refusal(400, f"limit is a number from 1 to {MAX_RECEIVE}: a queue shows no more")
+    return int(text)
 
 
 def _late(queue: PoisonQueue) -> str:

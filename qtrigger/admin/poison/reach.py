@@ -57,9 +57,19 @@ class Reach:
         """The poison queues of the project's functions."""
         return poison_queues(self.loaded, self.journal)
 
-    def queue(self, name: str) -> PoisonQueue:
-        """One of them. Raises Refusal (404)."""
-        for each in self.queues:
-            if each.name == name:
+    def key(self, queue: PoisonQueue) -> str:
+        """What it is called here: by its name, with its account where two have one of that name."""
+        return _key(queue, self.queues)
+
+    def queue(self, key: str) -> PoisonQueue:
+        """One of them. Raises Refusal (404), also for a name that two accounts have."""
+        queues = self.queues
+        for each in queues:
+            if _key(each, queues) == key:
                 return each
-        raise Refusal(404, "no function of this project has a poison queue of that name")
+        raise Refusal(404, "no function of this project has a poison queue that is called so here")
+
+
+def _key(queue: PoisonQueue, queues: Sequence[PoisonQueue]) -> str:
+    twins = sum(each.name == queue.name for each in queues)
+    return queue.name if twins == 1 else f"{queue.name}@{queue.account.name}"

@@ -6,6 +6,7 @@ Owns what a request for a deed must say, and that a person has seen about how ma
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ from qtrigger.admin.poison.reach import Reach
 from qtrigger.admin.route import Answer, Asked, Refusal, Right, Route, as_json
 from qtrigger.bulk.deeds import Deed, Move, Remove
 from qtrigger.errors import QueueError
-from qtrigger.poison.plan import Plan, look
+from qtrigger.poison.plan import Look, Plan, look
 from qtrigger.poison.queues import PoisonQueue, route_of
 from qtrigger.poison.wanted import Wanted
 
@@ -94,21 +95,29 @@ class PoisonRoutes:
 
     async def _begin(self, queue: PoisonQueue, asked: Asked, deed: Deed, word: str) -> Answer:
         content = asked.json()
-        wanted, confirmed = _wanted(content), _confirmed(content)
-        plan = await self._plan(queue, wanted)
-        _check_count(plan, confirmed)
-        return as_json({"deed": self._deeds.begin(plan, deed, word)}, status=202)
+        wanted, confirmed = self._wanted(content), _confirmed(content)
+        seen = await self._look(queue)
+        fits = wanted.among(queue, self._reach.clock.utcnow())
+        _check_count(seen.plan(fits, ids=len(wanted.ids)), confirmed)
+        # However many fit by now: it is done to no more than a person has said.
+        plan = seen.plan(fits, limit=confirmed, ids=len(wanted.ids))
+        begun = self._deeds.begin(self._reach.key(queue), plan, deed, word)
+        return as_json({"deed": begun}, status=202)
 
-    async def _plan(self, queue: PoisonQueue, wanted: Wanted) -> Plan:
+    async def _look(self, queue: PoisonQueue) -> Look:
         try:
             async with self._reach.clock.timeout(ASKING_S):
-                seen = await look(queue, self._reach.clients)
+                return await look(queue, self._reach.clients)
         except TimeoutError:
             text = f"{queue.account.endpoint} did not answer within {ASKING_S:g} s; nothing is done"
             raise Refusal(504, text) from None
         except QueueError as error:
             raise Refusal(502, f"{self._reach.plain(str(error))}; nothing is done") from error
-        return seen.plan(wanted.among(queue, self._reach.clock.utcnow()), ids=len(wanted.ids))
+
+    def _wanted(self, content: Mapping[str, Any]) -> Wanted:
+        """Which messages are meant. Raises Refusal (400)."""
+        shows = self._reach.loaded.host.shows_bodies
+        return replace(_wanted(content), bodies=shows)
 
 
 def _wanted(content: Mapping[str, Any]) -> Wanted:
@@ -133,13 +142,13 @@ def _wanted(content: Mapping[str, Any]) -> Wanted:
         older_than=None if older_s is None else timedelta(seconds=older_s),
         contains=contains,
         anywhere=True,
-        errors=() if error is None else (error,),
+        error=error,
     )
 
 
 def _confirmed(content: Mapping[str, Any]) -> int:
     count = content.get("confirm")
-    if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise Refusal(400, "confirm is how many messages you have seen that this is about")
     return count
 

@@ -285,7 +285,7 @@ async def test_a_message_that_is_not_shown_any_more_is_not_there(desk: Desk) -> 
 
 @pytest.mark.parametrize("queue", ["orders", "receipts", "", "Orders-Poison", "../orders-poison"])
 async def test_no_other_queue_of_the_account_can_be_reached(desk: Desk, queue: str) -> None:
-    asked = Asked(parts={"queue": queue, "id": "x"}, body=b'{"all": true, "confirm": 0}')
+    asked = Asked(parts={"queue": queue, "id": "x"}, body=b'{"all": true, "confirm": 1}')
 
     for (_, path), route in desk.routes.items():
         if path.startswith("/api/poison/{queue}"):
@@ -358,6 +358,7 @@ async def test_many_more_than_were_seen_are_not_touched(desk: Desk) -> None:
         {"all": True},
         {"all": True, "confirm": True},
         {"all": True, "confirm": -1},
+        {"all": True, "confirm": 0},
         {"all": False, "confirm": 1},
         {"all": True, "ids": ["a"], "confirm": 1},
         {"ids": [], "confirm": 0},
@@ -379,6 +380,73 @@ async def test_what_is_not_said_clearly_is_not_done(desk: Desk, content: dict[st
 
     assert refused.value.status == 400
     assert desk.left() == ["a"]
+
+
+@pytest.mark.parametrize(
+    "content", [{"contains": "n"}, {"all": True}, {"older_than_s": 0}, {"error_type": ""}]
+)
+async def test_it_is_done_to_no_more_than_were_confirmed(desk: Desk, content: Any) -> None:
+    await desk.poison(*(f"n{number}" for number in range(60)))
+    await desk.clock.advance(1.0)
+
+    found = await desk.do("delete", **content, confirm=56)
+
+    assert (found["moved"], len(desk.left())) == (56, 4)
+
+
+@pytest.mark.parametrize("error", ["ValueError", "failed", ""])
+async def test_an_error_means_those_that_the_listing_shows_for_it(desk: Desk, error: str) -> None:
+    ids = await desk.poison("plain", "qualified", "lower", "untyped", "unknown")
+    types = ("ValueError", "shop.errors.ValueError", "valueerror", "")
+    for each, name in zip(ids, types, strict=False):
+        desk.journal(each, error_type=name)
+    (shown,) = (await desk.listed(error=error))["messages"]
+
+    found = await desk.do("delete", error_type=error, confirm=5)
+
+    assert found["moved"] == 1
+    assert shown["id"] not in {each.id for each in desk.service.peek_all(POISON)}
+
+
+async def test_bodies_that_are_not_shown_are_not_searched_either(desk: Desk) -> None:
+    desk.folder.host(qtrigger={"http": {"showBodies": False}})
+    desk.live = desk.folder.load()
+    await desk.poison("card 4111")
+
+    assert (await desk.listed(contains="4111"))["messages"] == []
+    assert (await desk.do("delete", contains="4111", confirm=1))["moved"] == 0
+
+
+async def test_a_listing_has_a_limit(desk: Desk) -> None:
+    await desk.poison(*"abcde")
+
+    assert len((await desk.listed(limit="2"))["messages"]) == 2
+    for limit in ("0", "33", "-1", "x", "9" * 5000, "²"):
+        with pytest.raises(Refusal, match="limit is a number"):
+            await desk.listed(limit=limit)
+
+
+@pytest.mark.parametrize("body", [rb'{"a": "\ud800"}', b'{"a": NaN}', b'{"a": 1e999}'])
+async def test_a_body_that_json_cannot_say_is_told_as_text(desk: Desk, body: bytes) -> None:
+    (only,) = await desk.poison(body)
+
+    assert (await desk.one(only))["body"]["text"] == body.decode()
+
+
+async def test_queues_of_one_name_in_two_accounts_are_told_apart(desk: Desk) -> None:
+    other = f"DefaultEndpointsProtocol=https;AccountName=other;AccountKey={KEY}"
+    desk.folder.values(
+        AzureWebJobsStorage=f"DefaultEndpointsProtocol=https;AccountName=acme;AccountKey={KEY}",
+        Other=other,
+    )
+    desk.folder.function("refund", {**TRIGGER, "connection": "Other"})
+    desk.live = desk.folder.load()
+
+    assert {each["queue"] for each in await desk.queues()} == {f"{POISON}@acme", f"{POISON}@other"}
+    with pytest.raises(Refusal) as refused:
+        await desk.listed()
+    assert refused.value.status == 404
+    assert await desk.ask("GET", "/api/poison/{queue}", {"queue": f"{POISON}@other"})
 
 
 async def test_a_queue_has_one_deed_at_a_time(desk: Desk) -> None:
