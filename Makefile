@@ -17,10 +17,10 @@ FUNCTIONS ?= 1 10 200
 
 CHROMIUM = command -v chromium || command -v chromium-browser || command -v google-chrome
 
-.PHONY: help setup chromium demo test unit docs picture package chaos soak bench startup reload idle check fmt lint types imports clean
+.PHONY: help setup chromium demo test unit docs reference picture package chaos soak bench startup reload idle check fmt lint types imports clean
 
 help:  ## Show what there is
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
 
 # Where Python came without the means to put pip into a new environment, its own pip fills it.
 $(STAMP): pyproject.toml
@@ -60,6 +60,14 @@ unit: $(STAMP)  ## Run the quick tests alone
 docs: $(STAMP)  ## Build the documentation as a site, into site/index.html
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "open site/index.html"
+
+reference: $(STAMP)  ## Make the pages of the reference anew that come from the code
+	@$(BIN)/python -m qtrigger.cli.reference > docs/reference/cli.md
+	@$(BIN)/python -m qtrigger.cli.exit_reference > docs/reference/exit-codes.md
+	@$(BIN)/python -m qtrigger.project.reference > docs/reference/configuration.md
+	@$(BIN)/python -m qtrigger.telemetry.metric_page > docs/reference/metrics.md
+	@$(BIN)/python -m qtrigger.admin.reference > docs/reference/http.md
+	@$(BIN)/python -m tests.unit.log_events > docs/reference/log-events.md
 
 picture: $(STAMP)  ## Make the picture of a terminal anew, into docs/pictures
 	@$(BIN)/python docs/terminal_picture.py
