@@ -35,6 +35,7 @@ def pause_dialog(name: str) -> Markup:
                     *(tag("option", word, value=value) for value, word in _PAUSES),
                     name="for_s",
                     data_number="",
+                    autofocus=True,
                 ),
             ),
             tag(
@@ -74,7 +75,14 @@ def send_dialog(name: str, queue: str) -> Markup:
             tag(
                 "label",
                 "Text",
-                tag("textarea", json.dumps({"id": 1}), name="text", rows=6, spellcheck="false"),
+                tag(
+                    "textarea",
+                    json.dumps({"id": 1}),
+                    name="text",
+                    rows=6,
+                    autofocus=True,
+                    spellcheck="false",
+                ),
             ),
             tag(
                 "div",
