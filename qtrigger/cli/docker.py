@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +20,11 @@ from qtrigger.project.model import Project
 MARGIN_S: Final = 15
 PRODUCTION: Final = "Production"
 
-_INCLUDED: Final = re.compile(r"^\s*(?:-r|--requirement|-c|--constraint)[ =]+(\S+)", re.MULTILINE)
+_INCLUDED: Final = re.compile(
+    r"^\s*(?:-[rc][ =]*|--(?:requirement|constraint)[ =]+)(?!\S*://)([^\s=]\S*)", re.MULTILINE
+)
+# A requirement that is a folder or a file, and no name that an index knows.
+_LOCAL: Final = re.compile(r"(?:-e|--editable)\b|\.{0,2}/|file:|\.$")
 
 EPILOG = """\b
 Examples:
@@ -90,10 +94,13 @@ def docker(project: str | None, out: str | None, force: bool, python: str, packa
     from qtrigger.manifests.image import WHEELS, ImageOptions, dockerfile, dockerignore
 
     root = wiring.find_root(project)
+    requirements = tuple(dict.fromkeys(_requirements(root, "requirements.txt")))
+    for each in _not_found(root, requirements):
+        wiring.note(each)
     options = ImageOptions(
         python=python,
         package=package,
-        requirements=tuple(dict.fromkeys(_requirements(root, "requirements.txt"))),
+        requirements=requirements,
         wheels=any((root / WHEELS).glob("*.whl")),
         grace_s=grace_of(read(root, os.environ, PRODUCTION)),
     )
@@ -106,10 +113,14 @@ def docker(project: str | None, out: str | None, force: bool, python: str, packa
         return ExitCode.OK
     from qtrigger.cli.written import write_each
 
-    texts = {
-        "Dockerfile": dockerfile(options),
-        ".dockerignore": dockerignore(_text(root / ".funcignore"), _environments(root)),
-    }
+    needed = [*requirements, *((WHEELS, f"{WHEELS}/**") if options.wheels else ())]
+    ignore = dockerignore(_text(root / ".funcignore"), _environments(root), needed)
+    texts = {"Dockerfile": dockerfile(options), ".dockerignore": ignore}
+    if Path(out).resolve() != root.resolve():
+        wiring.note(
+            "note: .dockerignore counts in the folder that is built from alone, the project's: "
+            "move it there, or write both files with --out ."
+        )
     left = write_each(Path(out).absolute(), texts, force=force)
     if left:
         wiring.note(f"left alone: {', '.join(left)} (--force replaces what is there)")
@@ -137,6 +148,22 @@ def _requirements(root: Path, name: str) -> Iterator[str]:
             for found in _INCLUDED.findall(_text(path))
             if (path.parent / found).resolve().is_relative_to(root)
         ]
+
+
+def _not_found(root: Path, files: Iterable[str]) -> Iterator[str]:
+    """What the files ask for that is not where pip looks for it when the image is built."""
+    for name in files:
+        for number, line in enumerate(_text(root / name).splitlines(), 1):
+            said = line.strip()
+            found = _INCLUDED.match(said)
+            path = ((root / name).parent / found[1]).resolve() if found else None
+            if path is not None and not (path.is_relative_to(root) and path.is_file()):
+                yield f"warning: {name}:{number}: {said} is no file of the project: mend it"
+            elif path is None and _LOCAL.match(said):
+                yield (
+                    f"warning: {name}:{number}: {said} is a folder or file of this machine; "
+                    "COPY it to where pip looks for it, below /requirements"
+                )
 
 
 def _environments(root: Path) -> list[str]:

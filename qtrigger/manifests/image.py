@@ -17,10 +17,11 @@ APP: Final = "/app"
 # Where the project may have wheels that no index has.
 WHEELS: Final = "wheels"
 
-_SETTINGS: Final = "local.settings.json"
-# What belongs to one machine, or is secret; a folder of history may hold either.
-_NEVER: Final = (".venv", ".azurite", ".qtrigger", ".git", _SETTINGS)
-_IGNORED: Final = (f"**/{_SETTINGS}", "**/__pycache__", "**/.git", *_NEVER[:3])
+# Secret wherever they are: settings, a manifest's filled Secret, a history that may hold either.
+_SECRET: Final = ("local.settings.json", "secret.yaml", ".git")
+# What belongs to one machine.
+_OF_MACHINE: Final = (".venv", ".azurite", ".qtrigger")
+_IGNORED: Final = (*(f"**/{each}" for each in _SECRET), "**/__pycache__", *_OF_MACHINE)
 
 _HEAD: Final = """\
 # Made by `qtrigger docker`, and yours to change. To build and run it:
@@ -52,7 +53,10 @@ _CODE: Final = f"""\
 # The code, compiled: the folder is read-only when it runs. A file that does not compile is said
 # here, and stops its own function alone when it runs.
 COPY . {APP}
-RUN cd {APP} && rm -rf {" ".join([*_NEVER, WHEELS])} && chmod -R a+rX . \\
+RUN cd {APP} && rm -rf {" ".join([*_OF_MACHINE, WHEELS])} \\
+    && find . \\( {" -o ".join(f"-name {each}" for each in _SECRET)} \\) \\
+        -prune -exec rm -rf {{}} + \\
+    && chmod -R a+rX . \\
     && (python -m compileall -q --invalidation-mode checked-hash {APP} || true)
 """
 _FINAL: Final = f"""\
@@ -103,17 +107,23 @@ def dockerfile(options: ImageOptions) -> str:
     return "\n".join([_HEAD.format(grace=options.grace_s), *_stages(options)])
 
 
-def dockerignore(funcignore: str, environments: Iterable[str] = ()) -> str:
+def dockerignore(
+    funcignore: str, environments: Iterable[str] = (), needed: Iterable[str] = ()
+) -> str:
     """The .dockerignore: what .funcignore leaves out, and what no image may hold.
 
-    `environments` are folders of the project that are virtual environments. What may not be in the
-    image comes last, so that no `!` of .funcignore brings it back.
+    `environments` are folders of the project that are virtual environments, `needed` the paths
+    that the Dockerfile copies by name and .funcignore may leave out. What may not be in the image
+    comes last, so that no `!` of .funcignore brings it back.
     """
     own = dict.fromkeys([*_IGNORED, *environments, "Dockerfile", ".dockerignore"])
     rewritten = [_from_the_top(line) for line in funcignore.splitlines()]
     taken = [each for each in rewritten if each]
     head = ["# As .funcignore has it."] if taken else []
-    return "\n".join([*head, *taken, "# Secrets, and what belongs to this machine.", *own, ""])
+    back = [f"!{each}" for each in needed] if taken else []
+    kept = ["# What the Dockerfile copies by name.", *back] if back else []
+    secrets = ["# Secrets, and what belongs to this machine.", *own]
+    return "\n".join([*head, *taken, *kept, *secrets, ""])
 
 
 def _stages(options: ImageOptions) -> Iterator[str]:

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from pathspec import GitIgnoreSpec
 
+from qtrigger.cli.kubernetes import SECRET_FILE
 from qtrigger.cli.main import cli
 
 
@@ -58,6 +60,60 @@ def test_files_that_requirements_include_are_copied_and_none_from_outside(root: 
         "COPY more/base.txt /requirements/more/base.txt",
     ]
     assert len(copied) == 3
+
+
+def test_an_included_file_needs_no_space_before_its_name(root: Path) -> None:
+    (root / "requirements.txt").write_text("-rbase.txt\n-r https://files.example/more.txt\n")
+    (root / "base.txt").write_text("azure-functions\n")
+
+    said = docker(root)
+
+    assert "COPY base.txt /requirements/base.txt" in said.stdout
+    assert "warning" not in said.stderr
+
+
+@pytest.mark.parametrize("line", ["-r ../base.txt", "-c gone.txt", "./lib", "-e .", "file:///lib"])
+def test_what_the_build_will_not_find_is_said_before_it(root: Path, line: str) -> None:
+    (root / "requirements.txt").write_text(f"azure-functions\n{line}\n")
+
+    said = docker(root)
+
+    assert said.exit_code == 0
+    assert f"warning: requirements.txt:2: {line} " in said.stderr
+
+
+def test_what_the_dockerfile_copies_is_sent_whatever_funcignore_says(root: Path) -> None:
+    """Azure needs neither wheels nor a second file of requirements, once it is deployed."""
+    (root / "requirements.txt").write_text("-r requirements-base.txt\n")
+    (root / "requirements-base.txt").write_text("azure-functions\n")
+    (root / "wheels").mkdir()
+    (root / "wheels" / "qtrigger-1-py3-none-any.whl").touch()
+    (root / ".funcignore").write_text("wheels\n*.whl\nrequirements*.txt\n")
+
+    docker(root, "--out", str(root))
+
+    ignored = GitIgnoreSpec.from_lines((root / ".dockerignore").read_text().splitlines())
+    for path in ("wheels/qtrigger-1-py3-none-any.whl", "requirements-base.txt", "requirements.txt"):
+        assert not ignored.match_file(path), path
+
+
+def test_a_dockerignore_that_the_builder_does_not_look_at_is_told(
+    root: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("deploy")
+
+    assert ".dockerignore counts in the folder that is built from" in (
+        docker(root, "--out", str(elsewhere)).stderr
+    )
+    assert "counts in" not in docker(root, "--out", str(root)).stderr
+
+
+def test_a_filled_secret_of_the_manifest_gets_into_no_image(root: Path) -> None:
+    docker(root, "--out", str(root))
+
+    ignored = GitIgnoreSpec.from_lines((root / ".dockerignore").read_text().splitlines())
+    assert ignored.match_file(f"deploy/{SECRET_FILE}")
+    assert f"-name {SECRET_FILE} " in (root / "Dockerfile").read_text()
 
 
 def test_a_stop_takes_what_host_json_says_and_a_margin(root: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -83,9 +84,19 @@ def test_the_bytes_are_compiled_so_that_times_of_files_do_not_matter(tmp_path: P
 
 
 def test_secrets_leave_the_code_even_where_no_dockerignore_kept_them_out(tmp_path: Path) -> None:
-    (removed,) = (value for name, value in parsed(tmp_path) if "rm -rf" in value)
+    (removing,) = (value for name, value in parsed(tmp_path) if "rm -rf" in value)
+    app = tmp_path / "app"
+    gone = ["local.settings.json", "sub/local.settings.json", ".git/config", "sub/.git/config"]
+    gone += [".venv/bin/python", "deploy/secret.yaml", ".qtrigger/journal", "wheels/a.whl"]
+    for name in [*gone, "sub/__init__.py", "function_app.py"]:
+        (app / name).parent.mkdir(parents=True, exist_ok=True)
+        (app / name).touch()
 
-    assert {"local.settings.json", ".git", ".venv"} <= set(removed.split())
+    subprocess.run(["sh", "-ec", removing.replace("/app", str(app))], check=True, timeout=30)
+
+    assert not [name for name in gone if (app / name).exists()]
+    assert (app / "function_app.py").exists()
+    assert (app / "sub" / "__init__.py").exists()
 
 
 def test_requirements_are_installed_before_the_code_is_copied(tmp_path: Path) -> None:
