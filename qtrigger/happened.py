@@ -112,6 +112,11 @@ class Happened:
         """Wait until the host's state moves."""
         await self._changed.wait()
 
+    async def begun(self) -> None:
+        """Wait until a host has been ready."""
+        while not self.generation:
+            await self.moved()
+
     def emit(self, event: Event) -> None:
         """Take one event."""
         if type(event) is InvocationFinished:  # first: it is by far the commonest

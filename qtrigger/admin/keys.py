@@ -15,9 +15,9 @@ from typing import Final
 
 from qtrigger.clock import Clock
 from qtrigger.errors import ProjectError
+from qtrigger.project.secrets import HTTP_KEYS
 
-KEY: Final = "QTRIGGER_HTTP_KEY"
-READ_KEY: Final = "QTRIGGER_HTTP_READ_KEY"
+KEY, READ_KEY = HTTP_KEYS
 SHORTEST: Final = 16
 
 # Who somebody is: the name of their key, or that there is none and they are on this machine.

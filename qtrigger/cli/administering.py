@@ -1,17 +1,18 @@
 """Lets a host that runs be asked over HTTP: puts the server together with what it answers from.
 
 Owns when each part is made, so that the first message waits for none of it: the port is taken when
-the project is known, and the server is imported in a thread while workers come up. The keys come
-from the settings; nothing here compares or shows one.
+the project is known, and the server is imported in a thread once the host has had its first
+moments. The keys come from the settings; nothing here compares or shows one.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
 import logging
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Final
 
 from qtrigger.admin.keys import KEY, READ_KEY, Guesses, Keys, Sessions
 from qtrigger.admin.security import Gate, Place, is_loopback
@@ -29,19 +30,30 @@ if TYPE_CHECKING:
     from qtrigger.admin.server import Server
 
 
+# A start that takes longer is served meanwhile, for those who ask how far it is.
+PATIENCE_S: Final = 3.0
+# From ready on: to import a server costs as much as many messages, and the first come now.
+FIRST_S: Final = 0.3
+
+
 class Administering:
-    """The HTTP face of one process; `routes` makes what is answered, once it is wanted."""
+    """The HTTP face of one process; `routes` makes what is answered, once it is wanted.
+
+    `ready` is waited for before anything is imported, though not for long.
+    """
 
     def __init__(
         self,
         listen: Listen,
         routes: Callable[[], Sequence[Route]],
+        ready: Callable[[], Awaitable[None]],
         *,
         clock: Clock,
         sink: EventSink,
     ) -> None:
         self._listen = listen
         self._routes = routes
+        self._ready = ready
         self._clock = clock
         self._sink = sink
         self._keys = Keys()
@@ -80,6 +92,10 @@ class Administering:
             self._bound.close()
 
     async def _serve(self, bound: sockets.Bound) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with self._clock.timeout(PATIENCE_S):
+                await self._ready()
+        await self._clock.sleep(FIRST_S)
         await asyncio.to_thread(importlib.import_module, "qtrigger.admin.server")
         from qtrigger.admin.server import Server
 

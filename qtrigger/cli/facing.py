@@ -74,7 +74,9 @@ class Facing:
             plain=plain,
             measures=measures,
         )
-        self._administering = Administering(listen, self._routes, clock=clock, sink=sink)
+        self._administering = Administering(
+            listen, self._routes, answering.happened.begun, clock=clock, sink=sink
+        )
 
     def open(self, project: Project) -> str:
         """See `Administering.open`."""

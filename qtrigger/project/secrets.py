@@ -14,6 +14,9 @@ from qtrigger.project.credentials import CREDENTIAL
 from qtrigger.project.model import Project
 from qtrigger.queues.account import Credential, Identity, Sas, SharedKey
 
+# What opens the host's own HTTP; workers have it among their settings, as all of these.
+HTTP_KEYS: Final = ("QTRIGGER_HTTP_KEY", "QTRIGGER_HTTP_READ_KEY")
+
 # In a connection string, and in an address that carries its SAS.
 _KEY: Final = re.compile(r"AccountKey=([^;\s]+)", re.IGNORECASE)
 _SIGNATURE: Final = re.compile(r"\bsig=([^&;\s]+)", re.IGNORECASE)
@@ -30,6 +33,7 @@ def secrets_of(project: Project) -> frozenset[str]:
     whose name ends as a secret's does.
     """
     found = {secret for text in project.settings.values() for secret in _written(text)}
+    found.update(project.settings.get(name, "") for name in HTTP_KEYS)
     for name, value in project.settings.items():
         if _named_so(name) or project.origins.get(name, "").startswith(CREDENTIAL):
             found.add(value)

@@ -137,12 +137,16 @@ def test_other_machines_need_a_key(folder: ProjectFolder) -> None:
     assert short.returncode == 3
     assert "too-short" not in short.stderr + short.stdout
     folder.environ["QTRIGGER_HTTP_KEY"] = KEY
+    folder.function("spill", "import os\ndef main(msg): raise ValueError(dict(os.environ))")
     with running(folder, "--http", f"0.0.0.0:{port}", "--log-level", "debug") as host:
         host.wait_for("a key is needed")
         assert Client(host).ask("GET", "/api/status")[0] == 401
         assert Client(host, "another-key-than-that-one").ask("POST", "/api/reload")[0] == 401
         assert Client(host, KEY).ask("GET", "/api/status")[0] == 200
         assert Client(host).ask("GET", "/health/live")[0] == 200
+        admin = Client(host, KEY)
+        assert admin.ask("POST", "/admin/functions/spill", {"input": ""})[0] == 202
+        host.wait_for("spill, run by hand: failed")
         host.wait_for("wrong key (401)")
         assert "no key (401)" in host.output
         assert KEY not in host.output
