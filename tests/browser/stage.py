@@ -244,6 +244,7 @@ class Stage:
         self.deeds: dict[str, dict[str, Any]] = {}
         self.began = self.clock.monotonic()
         self.currency: str | None = None
+        self.signed_out = False
         self.documents = 0
         self.lengths = 0
         self.dashboard = Dashboard(
@@ -428,6 +429,8 @@ class Server:
                 headers={**request.headers, "x-path": request.path},
                 body=await request.read(),
             )
+            if self._stage.signed_out and route.right is not Right.OPEN:
+                return web.Response(status=401, text="a key is needed")
             acts = route.right is Right.ACT
             if acts and request.headers.get("x-qtrigger-action") != "1":
                 return web.Response(status=403, text="the header is missing")

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.async_api import Page, expect
 
+from qtrigger.admin.dashboard.viewers import MOST_VIEWERS
 from tests.browser.conftest import Noted, Open
 from tests.browser.stage import Server, Stage, failed
 
@@ -207,6 +208,7 @@ async def test_pages_are_read_without_a_script(stage: Stage, visit: Open) -> Non
     await page.locator("[data-row] .open").click()
     await expect(page.locator("tr.detail pre").first).to_contain_text("Traceback")
     await expect(page.get_by_role("button", name="Pause")).to_be_hidden()
+    await expect(page.locator("main")).to_contain_text("qtrigger pause charge")
     await page.goto(page.url.split("/f/")[0] + f"/poison?id={made}")
     await page.get_by_role("link", name="Show the body").click()
     await expect(page.locator("tr.detail")).to_contain_text('"id": 7')
@@ -244,6 +246,30 @@ async def test_a_host_that_is_gone_is_said_to_be_and_comes_back_by_itself(
     await expect(page.locator('[data-k="c.processed"]')).to_have_text("1")
     # The browser itself says on the console that a connection was refused.
     noted.errors = [each for each in noted.errors if "ERR_" not in each]
+
+
+async def test_who_has_to_give_a_key_anew_is_asked_for_it(
+    stage: Stage, server: Server, visit: Open, noted: Noted
+) -> None:
+    page = await visit("/")
+    await live(page)
+    stage.signed_out = True
+    stage.dashboard.close()  # as where the host has been started anew
+    await expect(page.locator("body")).to_have_text("a key is needed", timeout=9000)
+    # The browser's own words for the refusals, and for the icon that a bare answer has not.
+    noted.errors = [each for each in noted.errors if "Failed to load resource" not in each]
+
+
+async def test_one_page_too_many_says_so(stage: Stage, visit: Open, noted: Noted) -> None:
+    streams = [stage.dashboard._viewers.stream() for _ in range(MOST_VIEWERS)]
+    for stream in streams:
+        await anext(stream)
+    page = await visit("/")
+    await expect(page.get_by_role("alert")).to_contain_text("too many pages watch this host")
+    await expect(page.get_by_role("row", name="charge")).to_contain_text("ready")
+    noted.errors = [each for each in noted.errors if "503" not in each]
+    for stream in streams:
+        await stream.aclose()
 
 
 async def test_a_page_that_nobody_sees_asks_for_nothing(stage: Stage, visit: Open) -> None:

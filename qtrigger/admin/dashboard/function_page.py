@@ -19,6 +19,7 @@ from qtrigger.admin.dashboard.layout import (
     pill,
     problem,
     table,
+    without_script,
 )
 from qtrigger.admin.dashboard.looking import View
 from qtrigger.admin.dashboard.markup import Markup, tag
@@ -68,6 +69,7 @@ def function_page(
             card("p95", cells, f"{key}.p95"),
             class_="cards",
         ),
+        without_script(f"qtrigger pause {name}, qtrigger send {function['queue']} TEXT"),
         _plots(name, view, cells, recent.series(name)),
         runs_section(name, query, cells, recent),
         _settings(name, project),

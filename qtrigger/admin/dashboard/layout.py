@@ -143,6 +143,13 @@ def problem(message: str, *, bad: bool = False) -> Markup:
     return tag("p", message, class_="banner", data_s="bad" if bad else "warn")
 
 
+def without_script(command: str) -> Markup:
+    """What to do where a page can only be read."""
+    return tag(
+        "p", "This page acts by JavaScript; without it: ", tag("code", command), class_="nojs quiet"
+    )
+
+
 def nothing(message: str, *parts: Part) -> Markup:
     """What stands where there is nothing to show."""
     return tag("p", message, *parts, class_="nothing")

@@ -12,7 +12,17 @@ from typing import Final
 
 from qtrigger.admin.dashboard import words
 from qtrigger.admin.dashboard.cells import Cells
-from qtrigger.admin.dashboard.layout import cell, dialog, nothing, page, part, path, problem, table
+from qtrigger.admin.dashboard.layout import (
+    cell,
+    dialog,
+    nothing,
+    page,
+    part,
+    path,
+    problem,
+    table,
+    without_script,
+)
 from qtrigger.admin.dashboard.looking import View, functions_of
 from qtrigger.admin.dashboard.markup import Markup, Value, tag
 from qtrigger.admin.dashboard.poison_message import message_detail
@@ -129,6 +139,7 @@ def _messages(
     return tag(
         "section",
         _filter(queue, query, len(messages)),
+        without_script(f"qtrigger poison requeue {queue['queue']}"),
         part(
             "div",
             "poison",

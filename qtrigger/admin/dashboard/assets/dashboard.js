@@ -51,7 +51,7 @@ let fetchedAt = 0;
 
 async function load(address) {
   const answer = await fetch(address, { headers: { accept: "text/html" } });
-  if (answer.redirected && new URL(answer.url).pathname === "/login") location.reload();
+  if (answer.status === 401) location.reload(); // to where a key is asked for
   if (!answer.ok) throw new Error((await answer.text()).slice(0, 300) || answer.statusText);
   return new DOMParser().parseFromString(await answer.text(), "text/html");
 }
@@ -119,7 +119,6 @@ let again;
 
 function listen() {
   if (document.hidden || source) return;
-  heardAt = Date.now();
   source = new EventSource("/api/events");
   source.addEventListener("cells", (event) => {
     heardAt = Date.now();
@@ -128,8 +127,20 @@ function listen() {
     take(JSON.parse(event.data));
   });
   source.addEventListener("error", () => {
-    if (source?.readyState === EventSource.CLOSED) hush(), (again = setTimeout(listen, 3000));
+    if (source?.readyState === EventSource.CLOSED) refused();
   });
+}
+
+// The host has answered, but not with a stream: a key is needed anew, or too many pages are open.
+async function refused() {
+  hush();
+  again = setTimeout(listen, 3000);
+  try {
+    await load(location.href);
+    since("too many pages watch this host; the figures are those of");
+  } catch {
+    // The watch says so.
+  }
 }
 
 function hush() {
@@ -140,16 +151,22 @@ function hush() {
 }
 
 function watch() {
-  if (document.hidden || Date.now() - heardAt < LOST_MS) return;
+  if (document.hidden || !source || Date.now() - heardAt < LOST_MS) return;
   delete document.documentElement.dataset.live;
-  const since = new Date(heardAt).toISOString().slice(11, 19);
-  const text = `no answer since ${since} UTC; what is shown is as it was then`;
+  since("no answer since");
+}
+
+function since(words) {
+  const text = `${words} ${new Date(heardAt).toISOString().slice(11, 19)} UTC`;
   const shown = $("#lost .text");
   if (shown.textContent !== text) shown.textContent = text;
   $("#lost").hidden = false;
 }
 
-document.addEventListener("visibilitychange", () => (document.hidden ? hush() : listen()));
+document.addEventListener("visibilitychange", () => {
+  heardAt = Date.now();
+  document.hidden ? hush() : listen();
+});
 addEventListener("pagehide", hush);
 addEventListener("pageshow", listen);
 
