@@ -17,6 +17,7 @@ from tests.e2e.howto import write_project
 from tests.e2e.support import ProjectFolder, qtrigger, running
 
 PREFIX = "here"
+HEALTH = ("startup", "live", "ready")
 
 
 @pytest.fixture
@@ -105,6 +106,22 @@ def test_a_host_with_the_pods_arguments_answers_its_probes(tmp_path: Path, conne
         for name in ("startupProbe", "livenessProbe", "readinessProbe"):
             assert get(f"http://127.0.0.1:{port}{pod[name]['httpGet']['path']}") == 200
         assert get(f"http://127.0.0.1:{port}/metrics") == 401
+
+
+def test_a_pod_that_no_queue_answers_is_alive_and_not_ready(tmp_path: Path) -> None:
+    """As the page says: a restart would mend nothing, and a rollout goes no further."""
+    # Nobody listens at that port, and the account is not the emulator's.
+    nobody = "AccountName=shop;AccountKey=a2V5;QueueEndpoint=http://127.0.0.1:9/shop"
+    folder = ProjectFolder(tmp_path, nobody, PREFIX)
+    folder.function("charge", "def main(msg): ...")
+    del folder.environ["QTRIGGER_START_NO_HTTP"]
+
+    with running(folder, "--http", "127.0.0.1:0") as host:
+        host.wait_for("Connection refused")
+        (port,) = re.findall(r"http://127\.0\.0\.1:(\d+)", host.output)[:1]
+        asked = {name: get(f"http://127.0.0.1:{port}/health/{name}") for name in HEALTH}
+
+    assert asked == {"startup": 200, "live": 200, "ready": 503}
 
 
 def get(url: str) -> int:
