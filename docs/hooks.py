@@ -28,10 +28,11 @@ _FENCE = re.compile(r"^```(?P<language>\w+) (?P<path>\S+)$", re.MULTILINE)
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Make the navigation."""
     contributing = ["contributing.md", "glossary.md", "changes.md"]
+    index, *decisions = section("decisions/README.md")
     config.nav = [
         {"Start": ["index.md", "tutorial/ten-minutes.md"]},
         *({title: section(page)} for title, page in TABS.items()),
-        {"Contributing": [*contributing, {"Decisions": section("decisions/README.md")}]},
+        {"Contributing": [*contributing, {"Decisions": [index, *sorted(decisions)]}]},
     ]
     return config
 
