@@ -25,6 +25,7 @@ def message_detail(opened: Document, with_body: str, *, shows_body: bool) -> Mar
         ("copy", opened["id"]),
         ("original", opened.get("copy_of")),
         ("came", _when(opened.get("inserted"))),
+        ("goes back to", opened.get("source")),
     ]
     tries = opened.get("tries") or ()
     return tag(

@@ -3,9 +3,10 @@
 Owns which runs are kept, how much of their texts, and the counts by second. It keeps no message's
 body and no output. Knows no page.
 
-Bounds: of each function the last 200 runs without texts, some 100 kB, and `series.BYTES`. All
-texts together (errors, tracebacks, lines) stay under `MOST_OF_TEXTS` characters: each function
-has its equal share, and the oldest texts of a function that has more are left out. Lines of runs
+Bounds: of each function the last 200 runs that succeeded and the last 100 others, without texts
+some 150 kB, and `series.BYTES`. All texts together (errors, tracebacks, lines) stay under
+`MOST_OF_TEXTS` characters: each function has its equal share, half of it for either kind, and the
+oldest texts of one that has more are left out. Lines of runs
 under way are bounded by `MOST_RUNS` and `MOST_OF_A_RUN`.
 """
 
@@ -14,8 +15,9 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from heapq import merge
+from operator import itemgetter
 from typing import Any, Final
 
 from qtrigger.admin.dashboard.run import SUCCEEDED, WORDS, Run, Texts, counts, said_of
@@ -25,7 +27,8 @@ from qtrigger.events import EmulatorReady, Event, HostReady, InvocationFinished,
 from qtrigger.invocation import Outcome, Succeeded
 from qtrigger.pauses import writable
 
-MOST_RUNS_KEPT: Final = 200
+MOST_SUCCEEDED: Final = 200
+MOST_OTHERS: Final = 100
 MOST_OF_TEXTS: Final = 4 * 2**20
 # However few functions there are, one alone does not get all of it.
 LEAST_SHARES: Final = 8
@@ -40,14 +43,39 @@ MOST_OF_A_RUN: Final = 4_000
 _PRINTED: Final = ("stdout", "stderr")
 
 
-@dataclass(slots=True)
+class _Shelf:
+    """The last runs of one kind, and which of them have texts."""
+
+    __slots__ = ("runs", "size", "with_texts")
+
+    def __init__(self, most: int) -> None:
+        # Of tuples, which cost a third of what a `Run` costs to make.
+        self.runs: deque[tuple[Any, ...]] = deque(maxlen=most)
+        self.with_texts: deque[tuple[int, Texts]] = deque()
+        self.size = 0
+
+    def keep_within(self, share: int, number: int, texts: Texts | None) -> None:
+        """Let the oldest texts go, until there is room for these."""
+        kept = self.with_texts
+        if texts is not None:
+            kept.append((number, texts))
+            self.size += texts.size
+        oldest = self.runs[0][0]
+        while kept and (kept[0][0] < oldest or self.size > share):
+            _, left = kept.popleft()
+            self.size -= left.size
+            left.leave_out()
+
+
 class _Function:
-    series: Series
-    # Of tuples, which cost a third of what a `Run` costs to make.
-    runs: deque[tuple[Any, ...]] = field(default_factory=lambda: deque(maxlen=MOST_RUNS_KEPT))
-    with_texts: deque[tuple[int, Texts]] = field(default_factory=deque)
-    size: int = 0
-    count: int = 0
+    __slots__ = ("count", "others", "series", "succeeded")
+
+    def __init__(self, second: int) -> None:
+        self.series = Series(second)
+        self.succeeded = _Shelf(MOST_SUCCEEDED)
+        # Apart, since of a busy function a failure would be gone before anybody looks.
+        self.others = _Shelf(MOST_OTHERS)
+        self.count = 0
 
 
 class Recent:
@@ -90,7 +118,10 @@ class Recent:
     def runs(self, function: str) -> Iterator[Run]:
         """The last runs of a function, newest first."""
         found = self._functions.get(function)
-        return map(Run._make, reversed(found.runs)) if found else iter(())
+        if found is None:
+            return iter(())
+        shelves = (reversed(found.succeeded.runs), reversed(found.others.runs))
+        return map(Run._make, merge(*shelves, key=itemgetter(0), reverse=True))
 
     def second(self) -> int:
         """The present second, as the series count."""
@@ -105,20 +136,20 @@ class Recent:
         second = int(now)
         found = self._functions.get(event.function)
         if found is None:
-            found = self._functions[event.function] = _Function(Series(second))
+            found = self._functions[event.function] = _Function(second)
         outcome = event.outcome
         found.count += 1
         texts = None
         if type(outcome) is Succeeded:
-            word, failed = SUCCEEDED, False
+            word, failed, shelf = SUCCEEDED, False, found.succeeded
         else:
-            word, failed = WORDS[type(outcome)], counts(outcome)
+            word, failed, shelf = WORDS[type(outcome)], counts(outcome), found.others
             texts = self._texts(outcome, self._lines.pop(event.invocation_id, None))
         found.series.count(second, event.duration_s, failed)
         if texts is None and self._lines:
             lines = self._lines.pop(event.invocation_id, None)
             texts = self._texts(outcome, lines) if lines else None
-        found.runs.append(
+        shelf.runs.append(
             (
                 found.count,
                 now,
@@ -132,21 +163,9 @@ class Recent:
                 texts,
             )
         )
-        if texts is not None or found.with_texts:
-            self._keep_within(found, texts)
-
-    def _keep_within(self, found: _Function, texts: Texts | None) -> None:
-        """Let the oldest texts go, until there is room for these."""
-        kept = found.with_texts
-        if texts is not None:
-            kept.append((found.count, texts))
-            found.size += texts.size
-        share = MOST_OF_TEXTS // max(len(self._functions), LEAST_SHARES)
-        oldest = found.count - MOST_RUNS_KEPT
-        while kept and (kept[0][0] <= oldest or found.size > share):
-            _, left = kept.popleft()
-            found.size -= left.size
-            left.leave_out()
+        if texts is not None or shelf.with_texts:
+            share = MOST_OF_TEXTS // max(len(self._functions), LEAST_SHARES) // 2
+            shelf.keep_within(share, found.count, texts)
 
     def _texts(self, outcome: Outcome, lines: deque[str] | None) -> Texts:
         error = said_of(outcome)

@@ -61,7 +61,7 @@ def runs_section(name: str, query: Mapping[str, str], cells: Cells, recent: Rece
         table(_HEADER, rows, label="Recent runs", class_="rows runs")
         if found
         else nothing(
-            "No run like this among the last 200." if recent.count(name) else "No run yet."
+            "No run like this among the last ones." if recent.count(name) else "No run yet."
         )
     )
     return tag(

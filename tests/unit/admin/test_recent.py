@@ -6,7 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from qtrigger.admin.dashboard.recent import MOST_OF_TEXTS, MOST_RUNS, MOST_RUNS_KEPT, Recent
+from qtrigger.admin.dashboard.recent import (
+    MOST_OF_TEXTS,
+    MOST_OTHERS,
+    MOST_RUNS,
+    MOST_SUCCEEDED,
+    Recent,
+)
 from qtrigger.admin.dashboard.run import Run
 from qtrigger.admin.dashboard.series import SPAN_S, Series
 from qtrigger.events import InvocationFinished, UserLog
@@ -72,7 +78,7 @@ def test_the_last_two_hundred_runs_are_kept_newest_first(clock: ManualClock) -> 
     for number in range(250):
         recent.emit(finished(run=str(number)))
     runs = list(recent.runs("charge"))
-    assert len(runs) == MOST_RUNS_KEPT
+    assert len(runs) == MOST_SUCCEEDED
     assert (runs[0].invocation_id, runs[0].number, runs[-1].invocation_id) == ("249", 250, "50")
 
 
@@ -118,7 +124,7 @@ def test_texts_of_all_functions_together_have_a_bound(clock: ManualClock) -> Non
             text = raised("m" * 5000, "t" * 50_000)
             recent.emit(finished(text, run=f"{name}-{number}", function=name))
     kept = sum(texts_kept(recent.runs(name)) for name in names)
-    assert MOST_OF_TEXTS * 0.7 < kept <= MOST_OF_TEXTS
+    assert MOST_OF_TEXTS * 0.3 < kept <= MOST_OF_TEXTS / 2
     newest, *_, oldest = recent.runs("f0")
     assert newest.texts is not None
     assert newest.texts.traceback
@@ -128,12 +134,34 @@ def test_texts_of_all_functions_together_have_a_bound(clock: ManualClock) -> Non
 
 def test_texts_of_runs_that_are_no_longer_kept_make_room(clock: ManualClock) -> None:
     recent = Recent(clock, str)
-    for number in range(MOST_RUNS_KEPT):
-        recent.emit(finished(raised("no"), run=str(number)))
-    for number in range(MOST_RUNS_KEPT):
+    for number in range(MOST_SUCCEEDED):
+        recent.emit(line("one", run=str(number)))
+        recent.emit(finished(run=str(number)))
+    assert texts_kept(recent.runs("charge")) > 0
+    for number in range(MOST_SUCCEEDED):
         recent.emit(finished(run=f"later {number}"))
     assert texts_kept(recent.runs("charge")) == 0
-    assert recent._functions["charge"].size == 0
+    assert recent._functions["charge"].succeeded.size == 0
+
+
+def test_a_failure_outlives_any_number_of_runs_that_succeed(clock: ManualClock) -> None:
+    recent = Recent(clock, str)
+    recent.emit(finished(raised("no", "Traceback …"), run="bad"))
+    for number in range(3 * MOST_SUCCEEDED):
+        recent.emit(line("fine", run=str(number)))
+        recent.emit(finished(run=str(number)))
+    *others, last = recent.runs("charge")
+    assert len(others) == MOST_SUCCEEDED
+    assert [each.number for each in others] == sorted((e.number for e in others), reverse=True)
+    assert last.texts is not None
+    assert (last.invocation_id, last.texts.traceback) == ("bad", "Traceback …")
+
+
+def test_failures_have_a_bound_as_well(clock: ManualClock) -> None:
+    recent = Recent(clock, str)
+    for number in range(2 * MOST_OTHERS):
+        recent.emit(finished(raised("no"), run=str(number)))
+    assert len(list(recent.runs("charge"))) == MOST_OTHERS
 
 
 def test_lines_of_runs_that_never_end_have_a_bound(clock: ManualClock) -> None:
@@ -143,7 +171,7 @@ def test_lines_of_runs_that_never_end_have_a_bound(clock: ManualClock) -> None:
     assert len(recent._lines) == MOST_RUNS
 
 
-def test_a_message_costs_less_than_two_microseconds(clock: ManualClock) -> None:
+def test_a_message_costs_microseconds_and_no_more(clock: ManualClock) -> None:
     recent, event = Recent(clock, str), finished()
     best = 1e9
     for _ in range(12):  # the least of several: another process may have had the processor
@@ -151,7 +179,7 @@ def test_a_message_costs_less_than_two_microseconds(clock: ManualClock) -> None:
         for _ in range(5000):
             recent.emit(event)
         best = min(best, (time.process_time() - began) / 5000)
-    assert best < 2e-6
+    assert best < 5e-6  # one on a processor of its own; twice that where others share it
 
 
 def test_counts_are_of_the_last_seconds_alone() -> None:

@@ -69,7 +69,7 @@ async function refresh() {
   stale.clear();
   try {
     const fresh = await load(location.href);
-    for (const id of wanted) put(id, fresh);
+    for (const id of wanted) put(id, fresh, true);
     settle();
   } catch {
     // The next event tries again.
@@ -78,10 +78,12 @@ async function refresh() {
   }
 }
 
-function put(id, fresh) {
+function put(id, fresh, byItself = false) {
   const old = document.getElementById(id);
   const made = fresh.getElementById(id);
   if (!old || !made || busyWith(old)) return;
+  // Who reads a run keeps it, also when a busy function has left it behind.
+  if (byItself && $("tr.detail", old) && !$("tr.detail", made)) return;
   const open = $$("details", old).map((each) => each.open);
   const scrolled = $$("pre", old).map((each) => each.scrollTop);
   const row = old.contains(document.activeElement) && document.activeElement.closest("[data-row]");
