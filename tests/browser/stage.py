@@ -238,7 +238,7 @@ class Stage:
         self.environment = "Production"
         self.recent = Recent(self.clock, plain)
         self.poison = PlayedPoison()
-        self.project = project(*names, problems=problems)
+        self.project: Project | None = project(*names, problems=problems)
         self.asked: list[tuple[str, Mapping[str, Any]]] = []
         self.paths: list[str] = []
         self.deeds: dict[str, dict[str, Any]] = {}

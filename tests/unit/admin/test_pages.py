@@ -79,6 +79,14 @@ async def test_where_all_is_well_nothing_is_said() -> None:
     assert 'class="banner"' not in text
 
 
+async def test_a_host_that_has_no_project_yet_has_pages() -> None:
+    stage = Stage(clock=ManualClock())
+    stage.project = None
+    assert "No function runs yet" in await page(stage, "/")
+    assert "0 errors" in await page(stage, "/check")
+    assert "No function of this project has a poison queue" in await page(stage, "/poison")
+
+
 async def test_runs_are_found_by_outcome_and_by_text(stage: Stage) -> None:
     stage.ran("charge", message_id="11111111-a")
     stage.ran("charge", failed("KeyError", "'Total'"), message_id="22222222-b")
