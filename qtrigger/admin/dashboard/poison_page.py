@@ -6,7 +6,6 @@ Owns how it is shown. What stands in the queues, and what is done to it, is told
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -24,8 +23,9 @@ from qtrigger.admin.dashboard.layout import (
     without_script,
 )
 from qtrigger.admin.dashboard.looking import View, functions_of
-from qtrigger.admin.dashboard.markup import Markup, Value, tag
+from qtrigger.admin.dashboard.markup import Markup, tag
 from qtrigger.admin.dashboard.poison_message import message_detail
+from qtrigger.admin.dashboard.poison_tools import actions, filter_form, groups_of, narrowing
 from qtrigger.admin.dashboard.seen import Document, PoisonSeen
 from qtrigger.admin.route import Answer, Refusal
 
@@ -54,7 +54,7 @@ async def poison_page(
     if chosen.get("problem"):
         parts.append(problem(f"{chosen['queue']}: {chosen['problem']}"))
     else:
-        asked = _narrowing(query)
+        asked = narrowing(query)
         found = await poison.messages(chosen["queue"], asked)
         opened = await _opened(poison, chosen["queue"], query.get("id", ""))
         shows = view.document["environment"] == "Development" or query.get("body") == "1"
@@ -86,12 +86,6 @@ async def _opened(poison: PoisonSeen, queue: str, message_id: str) -> Document |
         if refusal.status != 404:
             raise
         return {"id": message_id, "gone": refusal.text}
-
-
-def _narrowing(query: Mapping[str, str]) -> dict[str, str]:
-    """What of the query narrows the messages; an error without a name is one as well."""
-    contains = {"contains": query["contains"]} if query.get("contains") else {}
-    return contains | ({"error": query["error"]} if "error" in query else {})
 
 
 def _queues(queues: Sequence[Document], chosen: Document) -> Markup:
@@ -134,17 +128,17 @@ def _messages(
     listed = (
         table(_HEADER, rows, label=f"Messages in {queue['queue']}", class_="rows poison")
         if messages
-        else nothing("No message like this." if _narrowing(query) else "It is empty.")
+        else nothing("No message like this." if narrowing(query) else "It is empty.")
     )
     return tag(
         "section",
-        _filter(queue, query, len(messages)),
+        filter_form(queue, query, len(messages)),
         without_script(f"qtrigger poison requeue {queue['queue']}"),
         part(
             "div",
             "poison",
-            _groups(queue, found, query),
-            _actions(queue, found, query),
+            groups_of(queue, found, query),
+            actions(queue, found, query),
             listed,
             nothing(_beyond(queue, found)) if found.get("more") else None,
         ),
@@ -160,105 +154,6 @@ def _beyond(queue: Document, found: Document) -> str:
     )
 
 
-def _filter(queue: Document, query: Mapping[str, str], count: int) -> Markup:
-    return tag(
-        "form",
-        tag("h2", queue["queue"]),
-        part("span", "tally", str(count), class_="tally"),
-        tag("input", type="hidden", name="queue", value=queue["queue"]),
-        part(
-            "span",
-            "narrowed",
-            tag("input", type="hidden", name="error", value=query["error"])
-            if "error" in query
-            else None,
-        ),
-        tag(
-            "input",
-            type="search",
-            name="contains",
-            class_="filter",
-            value=query.get("contains", ""),
-            placeholder="Body, error or id   /",
-            aria_label="Filter messages by text",
-        ),
-        tag("button", "Filter", type="submit", class_="nojs"),
-        class_="tools",
-        action="/poison",
-        data_swap="",
-    )
-
-
-def _groups(queue: Document, found: Document, query: Mapping[str, str]) -> Markup | None:
-    groups = found.get("groups") or ()
-    if not groups:
-        return None
-    kept = {"queue": queue["queue"], "contains": query.get("contains") or None}
-    chosen = query.get("error")
-    chips = [
-        tag(
-            "a",
-            "all errors",
-            href=path("poison", **kept),
-            aria_current="true" if chosen is None else None,
-            data_swap="",
-        )
-    ]
-    chips += [
-        tag(
-            "a",
-            each["error_type"] or "not known",
-            " ",
-            tag("span", words.number(each["count"]), class_="count"),
-            href=path("poison", **kept, error=each["error_type"]),
-            aria_current="true" if chosen == each["error_type"] else None,
-            data_swap="",
-        )
-        for each in groups
-    ]
-    return tag("nav", *chips, class_="chips", aria_label="Error types")
-
-
-def _actions(queue: Document, found: Document, query: Mapping[str, str]) -> Markup | None:
-    """Buttons for what is selected and for all that match; what they send stands in `data-`."""
-    if not found["messages"]:
-        return None
-    narrowed = _narrowing(query)
-    if "error" in narrowed:
-        narrowed["error_type"] = narrowed.pop("error")
-    seen, beyond = len(found["messages"]), bool(found.get("more"))
-    # Of a queue that shows its first messages alone nobody knows how many are like this.
-    count = max(queue.get("count") or 0, seen) if beyond or not narrowed else seen
-    shown = {True: "up to " if narrowed else "about ", False: ""}[beyond] + words.number(count)
-    matching = json.dumps(narrowed or {"all": True})
-
-    def button(deed: str, which: str, label: str, **more: Value) -> Markup:
-        return tag(
-            "button",
-            label,
-            type="button",
-            data_deed=deed,
-            data_which=which,
-            data_post=path("api", "poison", queue["queue"], deed),
-            **more,
-        )
-
-    all_words = "all matching" if narrowed else "all"
-    return tag(
-        "div",
-        button("requeue", "selected", "Requeue selected", class_="strong", disabled=True),
-        button("delete", "selected", "Delete selected", disabled=True),
-        tag("span", class_="gap"),
-        button("requeue", matching, f"Requeue {all_words} ({shown})", data_count=count),
-        button(
-            "delete", matching, f"Delete {all_words} ({shown})", class_="danger", data_count=count
-        ),
-        class_="js actions",
-        role="toolbar",
-        aria_label="What to do with messages",
-    )
-
-
 def _rows(
     message: Document,
     queue: Document,
@@ -268,7 +163,7 @@ def _rows(
     shows_body: bool,
 ) -> Iterator[Markup]:
     is_open = opened is not None and opened["id"] == message["id"]
-    kept = {**_narrowing(query), "queue": queue["queue"]}
+    kept = {**narrowing(query), "queue": queue["queue"]}
     error = message.get("error") or {}
     yield tag(
         "tr",
