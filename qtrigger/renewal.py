@@ -26,6 +26,10 @@ MOST_LEAVING = 1
 ENDING_S = 1.0
 # Where changes do not end, a reload is carried out all the same after so long.
 PATIENCE_S = 5.0
+# An import that takes so long may hang, and what was saved since may mend it: then it is given up
+# after all. Not without end, for it may also be slow.
+STUCK_S = 5.0
+MOST_STUCK = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +88,7 @@ class Renewals:
         self._asked: Asked | None = None
         self._watching: asyncio.Task[frozenset[str]] | None = None
         self._rejected = ""
+        self._stuck = 0  # loads in a row that were given up after `STUCK_S`
 
     def ask(self) -> None:
         """Wish for a reload, and for an answer, also when it is the one of the last time."""
@@ -100,6 +105,16 @@ class Renewals:
             )
             await _first_of(self._watching, self._by_hand.wait())
             self._collect()
+
+    async def mended(self) -> None:
+        """Wait until a first start seems to hang and there is something newer to start with.
+
+        The cause is told, and done with.
+        """
+        await self._clock.sleep(STUCK_S)
+        await self.wanted()
+        asked = self._take()
+        self._sink.emit(ReloadStarted(files=() if asked.by_hand else sorted(asked.files)))
 
     async def carry_out(
         self, host: Host, leaving: Collection[asyncio.Task[None]], stop: asyncio.Event
@@ -151,20 +166,30 @@ class Renewals:
         while not stop.is_set():
             asked = self._take()
             loading = asyncio.ensure_future(self._renew(host, asked))
-            await _first_of(loading, stop.wait(), self._newer(asked))
+            stuck_at = self._clock.monotonic() + STUCK_S
+            await _first_of(loading, stop.wait(), self._newer(asked, stuck_at))
             if not loading.done():
                 loading.cancel()
                 await asyncio.wait({loading})
             if not loading.cancelled():
+                self._stuck = 0
                 return loading.result()
-            self._asked = asked.and_then(self._asked) if self._asked else asked
+            newer = self._asked
+            self._asked = asked.and_then(newer) if newer else asked
+            if newer and self._clock.monotonic() >= stuck_at:
+                # Whoever mends an import that hangs may save more than once.
+                self._stuck += 1
+                self._asked = replace(self._asked, since=newer.since)
         return None
 
-    async def _newer(self, asked: Asked) -> None:
+    async def _newer(self, asked: Asked, stuck_at: float) -> None:
         """Wait for what makes it useless to go on with that."""
         await self.wanted()
-        if self._clock.monotonic() - asked.since > PATIENCE_S:
+        if self._clock.monotonic() - asked.since <= PATIENCE_S:
+            return
+        if self._stuck >= MOST_STUCK:
             await asyncio.Event().wait()
+        await self._clock.sleep(stuck_at - self._clock.monotonic())
 
     def _take(self) -> Asked:
         self._collect()

@@ -127,17 +127,24 @@ class Supervisor:
         return self._stranded
 
     async def _start(self) -> Host | None:
-        """Start a host; None when a stop is asked for before it is up."""
-        starting = asyncio.ensure_future(self._start_host())
-        stop = asyncio.ensure_future(self._stop.wait())
-        await asyncio.wait({starting, stop}, return_when=asyncio.FIRST_COMPLETED)
-        stop.cancel()
-        if not starting.done():
-            starting.cancel()
-            await asyncio.wait({starting})
-            if starting.cancelled() or isinstance(starting.exception(), QtriggerError):
-                return None
-        return starting.result()
+        """Start a host; None when a stop is asked for before it is up.
+
+        One that hangs, as an import may, is begun anew with what has been saved since.
+        """
+        while not self._stop.is_set():
+            starting = asyncio.ensure_future(self._start_host())
+            stop = asyncio.ensure_future(self._stop.wait())
+            mended = asyncio.ensure_future(self._renewals.mended())
+            await asyncio.wait({starting, stop, mended}, return_when=asyncio.FIRST_COMPLETED)
+            stop.cancel()
+            mended.cancel()
+            if not starting.done():
+                starting.cancel()
+                await asyncio.wait({starting})
+                if starting.cancelled() or isinstance(starting.exception(), QtriggerError):
+                    continue
+            return starting.result()
+        return None
 
     async def _watch(self) -> None:
         """Wait for a reason to end, reloading on the way."""

@@ -242,6 +242,7 @@ class PythonWorker:
             self._ended.set()
             if self._handshake is not None:
                 self._handshake.ended(self.how)
+            self._text.loaded()  # it imports nothing any more
 
     async def _end(self, by: str = "stop") -> None:
         """End the process for certain, and wait until everything is answered."""
@@ -289,7 +290,7 @@ class PythonWorker:
         elif kind == "pong":
             self._pulse.answered(header["id"])
         elif kind == "loading":
-            self._text.on_loading(header["function"], header.get("script", ""))
+            self._text.on_loading(header["function"], header["script"], self.pid)
         elif self._handshake is not None:
             self._handshake.on_frame(header)
 

@@ -57,11 +57,11 @@ class UserText:
         self._lines.append(line)
         self._say("", logging.INFO if stream == "stdout" else logging.WARNING, stream, line)
 
-    def on_loading(self, function: str, script: str = "") -> None:
-        """The import of a function begins, or of a script with any number of them."""
+    def on_loading(self, function: str, script: str, pid: int) -> None:
+        """The import of a function's script begins in that process, or of one with any number."""
         self.loaded()
         self.importing = function
-        text = f"importing {script or 'it'} takes longer than {self._note_after_s:g} s"
+        text = f"importing {script} takes longer than {self._note_after_s:g} s (process {pid})"
         self._note = self._clock.call_later(
             self._note_after_s, lambda: self._say(function, logging.WARNING, LOGGER, text)
         )

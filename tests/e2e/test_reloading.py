@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import shutil
 import signal
@@ -276,3 +277,28 @@ async def test_a_link_that_is_led_to_another_release_is_followed(
         await service.put(folder.queue("work"), ["b"])
         await until_noted(folder, "2 b 1")
     folder.root = release
+
+
+HANGS = "import time\ntime.sleep(600)\ndef main(msg): pass\n"
+
+
+async def test_an_import_that_hangs_is_ended_by_the_save_that_mends_it(
+    folder: ProjectFolder, service: Service
+) -> None:
+    """At the first start, and at a reload; and which file it is, in which process, is told."""
+    folder.function("charge", HANGS)
+    note = r"importing functions/charge/__init__\.py takes longer than 5 s \(process (\d+)\)"
+    with running(folder) as host:
+        for version in (1, 2):
+            host.wait_for("takes longer than", count=version)
+            *_, hung = re.findall(note, host.output)
+            save(folder, "charge", VERSION.format(version=version))
+            host.wait_for("ready in" if version == 1 else "charge live again in", limit_s=10.0)
+            with pytest.raises(ProcessLookupError):
+                os.kill(int(hung), 0)
+            await service.put(folder.queue("charge"), ["m"])
+            await until_noted(folder, f"{version} m 1")
+            if version == 1:
+                save(folder, "charge", HANGS)
+        host.signal(signal.SIGTERM)
+        assert host.wait() == 0

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import pytest
 
 from qtrigger.errors import ExitCode, ProjectError, QtriggerError
-from qtrigger.events import ReloadRejected
+from qtrigger.events import HostReady, ReloadRejected, ReloadStarted
 from qtrigger.host import Host
-from qtrigger.renewal import Asked
+from qtrigger.renewal import STUCK_S, Asked
 from qtrigger.supervisor import Supervisor
 from tests.unit.test_host import House, quick
 
@@ -52,6 +52,7 @@ class Reloads:
         self.at_once = 0
         self.most_at_once = 0
         self.error: QtriggerError | None = None
+        self.takes_s = 2.0
         self.requirements = 0
         self.supervisor = Supervisor(
             house.start_host,
@@ -72,7 +73,7 @@ class Reloads:
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
         try:
-            await self.house.clock.sleep(2.0)
+            await self.house.clock.sleep(self.takes_s)
         except asyncio.CancelledError:
             self.given_up += 1
             raise
@@ -137,6 +138,61 @@ async def test_where_changes_do_not_end_reloads_are_carried_out_all_the_same(
     await reloads.house.clock.advance(5.0)
     assert reloads.begun[-1] is reloads.done[-1]
     await reloads.stop()
+
+
+async def test_an_import_that_hangs_is_given_up_for_each_save_that_may_mend_it(
+    reloads: Reloads,
+) -> None:
+    reloads.takes_s = 600.0
+    await save_each(reloads, ["a.py"], 20.0)
+    await save_each(reloads, ["a.py"], 3.0)
+    assert (reloads.given_up, len(reloads.begun)) == (1, 2)
+
+    reloads.takes_s = 2.0
+    await save_each(reloads, ["b.py"], 3.0)
+
+    assert reloads.given_up == 2
+    assert [asked.files for asked in reloads.done] == [frozenset({"a.py", "b.py"})]
+    assert reloads.most_at_once == 1
+    await reloads.stop()
+
+
+async def test_a_slow_import_is_carried_out_where_changes_do_not_end(reloads: Reloads) -> None:
+    """It looks as if it hung each time that it is begun."""
+    reloads.takes_s = 7.0
+    await save_each(reloads, ["log.txt"] * 20, 6.0)
+
+    assert reloads.done
+    await reloads.stop()
+
+
+async def test_a_first_start_that_hangs_is_begun_anew_for_a_save() -> None:
+    house, saves = House({"quick": quick}), Saves()
+    begun, hangs = 0, True
+
+    async def start() -> Host:
+        nonlocal begun
+        begun += 1
+        if hangs:
+            await house.clock.sleep(600.0)
+        return await house.start_host()
+
+    supervisor = house.supervisor(start=start, changes=saves)
+    running = asyncio.create_task(supervisor.run())
+    await house.clock.advance(1.0)
+    saves.save("a.py")
+    await house.clock.advance(STUCK_S)
+    assert begun == 2
+    await house.clock.advance(20.0)
+    hangs = False
+    saves.save("b.py")
+    await house.clock.advance(1.0)
+
+    assert begun == 3
+    assert [event.files for event in house.probe.of(ReloadStarted)] == [["a.py"], ["b.py"]]
+    assert len(house.probe.of(HostReady)) == 1
+    supervisor.request_stop("done")
+    assert await house.clock.run(running) is ExitCode.OK
 
 
 async def test_a_hundred_saves_end_in_the_last_state_one_load_at_a_time(reloads: Reloads) -> None:

@@ -21,7 +21,6 @@ import sys
 import threading
 import traceback
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from . import debugging, loader, wire
@@ -116,13 +115,18 @@ class Child:
         """Report what a script declares; its app stays loaded, for a request to load it."""
         root, script = request["root"], request["script"]
         loader.prepare(root, [])
-        self._channel.send({"t": "loading", "function": "", "script": Path(script).name})
+        self._tell_loading("", script, root)
         self._channel.send({"t": "index", **index(self._apps, script, Describer(root))})
 
     def _load(self, request: wire.Header) -> None:
         describer = Describer(request["root"])
         debugging.listen(os.environ, sys.executable, self._say)
-        loading = Loading(request, describer, self._loop, self._announce, self._apps)
+
+        def announce(function: str, script: str) -> contextvars.Token[Scope]:
+            self._tell_loading(function, script, request["root"])
+            return SCOPE.set(Scope(function))
+
+        loading = Loading(request, describer, self._loop, announce, self._apps)
         plans, failures = loading.load()
         self._runs = Runs(
             plans=plans,
@@ -138,10 +142,10 @@ class Child:
     def _say(self, level: int, text: str) -> None:
         self._logs.say(NOWHERE, level, "qtrigger.worker", text)
 
-    def _announce(self, function: str) -> contextvars.Token[Scope]:
-        """The host names the function that hangs or crashes the process while being imported."""
-        self._channel.send({"t": "loading", "function": function})
-        return SCOPE.set(Scope(function))
+    def _tell_loading(self, function: str, script: str, root: str) -> None:
+        """The host names what hangs or crashes the process while being imported."""
+        shown = os.path.relpath(script, root)
+        self._channel.send({"t": "loading", "function": function, "script": shown})
 
     def _serve(self) -> None:
         while not self._stopping.is_set():

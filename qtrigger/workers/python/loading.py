@@ -24,7 +24,7 @@ from .index import app_failure
 from .message import queue_message_class
 from .signature import Plan, plan
 
-Announce = Callable[[str], "contextvars.Token[Scope]"]
+Announce = Callable[[str, str], "contextvars.Token[Scope]"]
 
 
 class Loading:
@@ -54,7 +54,7 @@ class Loading:
         failures: dict[str, dict[str, str]] = {}
         for function in self._functions:
             name = function["name"]
-            token = self._announce(name)
+            token = self._announce(name, function["script"])
             made = self._load_one(function)
             SCOPE.reset(token)
             if isinstance(made, Plan):

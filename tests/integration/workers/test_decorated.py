@@ -435,7 +435,7 @@ async def test_an_import_that_takes_long_is_named_and_one_without_end_is_given_u
     assert indexed.failure is not None
     assert "importing function_app.py: no index within 1 s" in indexed.failure.message
     notes = [log.message for log in workshop.probe.of(UserLog)]
-    assert notes == ["importing function_app.py takes longer than 0.1 s"]
+    assert notes == [f"importing function_app.py takes longer than 0.1 s (process {worker.pid})"]
 
 
 async def test_a_worker_that_ended_after_its_index_says_so_when_it_is_to_load(

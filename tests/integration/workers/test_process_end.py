@@ -671,12 +671,15 @@ async def test_an_import_that_hangs_is_named_and_given_up(workshop: Workshop) ->
     workshop.deadlines = Deadlines(load_s=0.4, load_note_s=0.1)
     slow = write_function(workshop.root, "slow", "import time; time.sleep(600)")
 
+    worker = workshop.make()
     with pytest.raises(LoadCrash) as caught:
-        await workshop.make().start([slow])
+        await worker.start([slow])
 
     assert (caught.value.function, caught.value.again) == ("slow", False)
-    notes = [e for e in workshop.probe.of(UserLog) if "takes longer" in e.message]
-    assert [note.function for note in notes] == ["slow"]
+    (note,) = [e for e in workshop.probe.of(UserLog) if "takes longer" in e.message]
+    script = slow.script_file.relative_to(workshop.root)
+    text = f"importing {script} takes longer than 0.1 s (process {worker.pid})"
+    assert (note.function, note.message) == ("slow", text)
 
 
 INDESCRIBABLE = {
