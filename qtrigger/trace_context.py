@@ -97,7 +97,8 @@ def injected(body: bytes, context: TraceContext) -> bytes:
 
 def _object(body: bytes) -> Mapping[str, Any] | None:
     try:
-        content = json.loads(body)
+        # Left to itself it would take UTF-16 as well, into which nothing of ours can be put.
+        content = json.loads(body.decode("utf-8"))
     except (ValueError, RecursionError):
         return None
     return content if isinstance(content, dict) else None

@@ -99,6 +99,8 @@ def test_only_the_new_members_change_an_object(text: bytes, written: str) -> Non
         b"{",
         b"{'a': 1}",
         b"\xff{}",
+        '{"a": 1}'.encode("utf-16-le"),
+        '{"a": 1}'.encode("utf-32-le"),
         b"",
         body(traceparent=PARENT),
         body(**{"Diagnostic-Id": "x"}),
