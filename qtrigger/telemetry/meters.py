@@ -56,24 +56,40 @@ class Meters:
         self._restarts = self._made(Counter, table.WORKER_RESTARTS)
         self._reloads = self._made(Counter, table.RELOADS)
         self._functions: dict[str, _OfFunction] = {}
+        self._gone: set[str] = set()
         for reason in table.RESTART_REASONS:
             self._restarts.labels(reason)
         for result in ("done", "rejected"):
             self._reloads.labels(result)
 
     def keep_only(self, functions: Collection[str]) -> None:
-        """Count for these from 0 where they are new, and forget the others that there were."""
+        """Count for these from 0 where they are new, and forget the others that there were.
+
+        What of those still ends, on the code from before a reload, is no longer counted.
+        """
+        self._gone.difference_update(functions)
         for name in functions:
             self._of(name)
         for name in [each for each in self._functions if each not in functions]:
             self._functions.pop(name).forget()
+            self._gone.add(name)
 
     def emit(self, event: Event) -> None:
         """Take one event."""
-        if type(event) is InvocationFinished:  # first: it is by far the commonest
-            (self._functions.get(event.function) or self._of(event.function)).finished(event)
-            return
+        # The commonest first, by far.
+        if type(event) is InvocationFinished and (found := self._functions.get(event.function)):
+            found.finished(event)
+        elif getattr(event, "function", "") not in self._gone:
+            self._count(event)
+
+    def wants(self, kind: type[Event]) -> bool:
+        """See `EventSink`: nothing is to be made for this that is not made anyway."""
+        return kind is InvocationFinished
+
+    def _count(self, event: Event) -> None:
         match event:
+            case InvocationFinished():
+                self._of(event.function).finished(event)
             case LeaseRenewed():
                 self._of(event.function).renewed.inc()
             case RenewalFailed():
@@ -92,10 +108,6 @@ class Meters:
                 self._reloads.labels("rejected").inc()
             case _:
                 pass
-
-    def wants(self, kind: type[Event]) -> bool:
-        """See `EventSink`: nothing is to be made for this that is not made anyway."""
-        return kind is InvocationFinished
 
     def _of(self, function: str) -> _OfFunction:
         found = self._functions.get(function)

@@ -234,6 +234,22 @@ def test_a_function_that_is_gone_takes_its_numbers_along() -> None:
     assert "charge" not in found.text
 
 
+def test_what_a_function_that_is_gone_still_ends_does_not_bring_it_back() -> None:
+    meters = Meters()
+    meters.keep_only({"charge", "refund"})
+    meters.keep_only({"refund"})
+
+    meters.emit(finished(Succeeded(), function="charge"))
+    meters.emit(LeaseRenewed(function="charge", queue="orders", message_id="m", lease_s=60.0))
+    gone = read(meters).text
+    meters.keep_only({"refund", "charge"})
+    meters.emit(finished(Succeeded(), function="charge"))
+
+    assert "charge" not in gone
+    counted = read(meters).by("qtrigger_invocations_total", "function", outcome="succeeded")
+    assert counted == {"refund": 0, "charge": 1}
+
+
 async def test_polls_and_requests_are_counted_for_their_function(tmp_path: Path) -> None:
     measured = Measured(House({"charge": ok, "gone": ok}))
     await measured.house.put("charge", "a")
