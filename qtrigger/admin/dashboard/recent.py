@@ -172,7 +172,7 @@ class Recent:
         return Texts(
             error_type=self._said(error.type, 200),
             error_message=self._said(error.message, MOST_OF_A_MESSAGE),
-            place=error.place[:500],
+            place=self._said(error.place, 500),
             # What was raised stands at the end.
             traceback=self._said(error.traceback)[-MOST_OF_A_TRACEBACK:],
             lines=_last(lines) if lines else (),

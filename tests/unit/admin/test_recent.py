@@ -73,6 +73,16 @@ def texts_kept(runs: Iterator[Run]) -> int:
     return sum(each.texts.size for each in runs if each.texts is not None)
 
 
+def test_a_place_that_no_page_could_send_is_made_sendable(clock: ManualClock) -> None:
+    recent = Recent(clock, lambda text: text.replace("s3cret", "(hidden)"))
+    error = ErrorDetail(type="E", message="m", place="/srv/s3cret/\udcff.py:1")
+    recent.emit(finished(Failed(error=error)))
+    (run,) = recent.runs("charge")
+    assert run.texts is not None
+    run.texts.place.encode()
+    assert "s3cret" not in run.texts.place
+
+
 def test_the_last_two_hundred_runs_are_kept_newest_first(clock: ManualClock) -> None:
     recent = Recent(clock, str)
     for number in range(250):
