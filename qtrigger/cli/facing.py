@@ -22,6 +22,7 @@ from qtrigger.host import Host
 from qtrigger.journal import JournalFile
 from qtrigger.pauses import PauseFile
 from qtrigger.project.model import Project
+from qtrigger.queues.request_counts import RequestCounts
 from qtrigger.queues.services import QueueServices
 from qtrigger.standing import Processes
 from qtrigger.supervisor import Supervisor
@@ -39,7 +40,10 @@ def facing_of(options: StartOptions, measures: Measures | None, **parts: Any) ->
 
 
 class Facing:
-    """The HTTP face of one process. Its `recent` hears all events from here on."""
+    """The HTTP face of one process. Its `recent` hears all events from here on.
+
+    What it asks of queue services is counted in `requests`.
+    """
 
     def __init__(  # noqa: PLR0913 - each is a part of the process
         self,
@@ -50,13 +54,14 @@ class Facing:
         answering: Answering,
         measures: Measures,
         supervisor: Supervisor,
+        requests: RequestCounts,
         clock: Clock,
         sink: FanOut,
         plain: Callable[[str], str],
     ) -> None:
         recent = Recent(clock, plain)
         sink.add(recent)
-        self._services = QueueServices(wiring.open_service_with(clock))
+        self._services = QueueServices(wiring.open_service_with(clock, requests))
         self._faces = Faces(
             root=root,
             state=state,

@@ -95,12 +95,13 @@ async def load(
     clock: Clock,
     sink: EventSink,
     ahead: Ahead | None = None,
+    learn: Callable[[Project], None] = lambda _: None,
 ) -> LoadedProject:
     """Read the project, and have a worker list the functions that decorators declare.
 
     A worker comes up meanwhile, for whoever is going to run functions, or has begun to: `ahead`.
-    What the script says while
-    it is imported goes to `sink`. Raises ProjectError as `read` does; a script that cannot be
+    What the script says while it is imported goes to `sink`; `learn` hears before that, and after
+    it, what is known of the project. Raises ProjectError as `read` does; a script that cannot be
     imported is among the project's problems. The caller closes it.
     """
     from qtrigger.cli.ahead import launch_ahead
@@ -109,8 +110,10 @@ async def load(
         ahead = await launch_ahead(root, environ, environment, clock=clock, sink=sink)
     try:
         project = read(root, environ, environment, only)
+        learn(project)
         loaded = LoadedProject(project, await ahead.worker_for(project) if ahead else None)
         await _list_functions(loaded, environ, only, clock=clock, sink=sink)
+        learn(loaded.project)
     except BaseException:
         if ahead is not None:
             await ahead.close()

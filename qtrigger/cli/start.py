@@ -8,6 +8,7 @@ import logging
 import math
 import os
 import sys
+from contextlib import AsyncExitStack
 from typing import Any
 
 import click
@@ -34,6 +35,7 @@ from qtrigger.events import EventSink, Heartbeat, HostLog
 from qtrigger.hiding import Hiding
 from qtrigger.host import Host
 from qtrigger.orphans import leave_on_sigterm, reap_if_first
+from qtrigger.project.model import Project
 from qtrigger.project.secrets import secrets_of
 from qtrigger.standing import Processes
 from qtrigger.state import state_folder
@@ -181,8 +183,10 @@ async def run_host(
     traced = open_traced(root.name, os.environ, open_traces, sink)
     sink.add(journal.sink, answering.happened, attending.announcing, *traced.sinks)
 
+    def learn(project: Project) -> None:
+        hiding.learn(secrets_of(project))
+
     def live(host: Host, processes: Processes) -> None:
-        hiding.learn(secrets_of(host.project))
         journal.apply(host.project)
         answering.standing.now(host, processes)
         starter.spending.apply(host.project.host.price)
@@ -196,7 +200,7 @@ async def run_host(
     logging.getLogger().addHandler(LibraryLogs(sink))
     asyncio.get_running_loop().set_exception_handler(_defects_to(sink))
     emulator = LocalEmulator(root, options.emulator, options.environment, clock, sink)
-    starter = HostStarter(options, emulator, clock, sink, live, traced.tracing)
+    starter = HostStarter(options, emulator, clock, sink, live, learn, traced.tracing)
     answering.standing.spending = starter.spending
     measuring = measuring_of(starter, answering.standing, clock) if options.metrics else None
     if measuring is not None:
@@ -221,30 +225,29 @@ async def run_host(
         state=state,
         answering=answering,
         supervisor=supervisor,
+        requests=starter.requests,
         clock=clock,
         sink=sink,
         plain=hiding.plain,
     )
     starter.opens = facing.open if facing is not None else starter.opens
-    beating = None
-    if sink.wants(Heartbeat):
-        beating = begin(beat(clock, sink, tally.counts), name="heartbeat")
-    try:
+    async with AsyncExitStack() as ending:
+        # Closed from the last to the first, each whatever became of the others.
+        ending.callback(journal.close)
+        ending.push_async_callback(traced.close)
+        ending.push_async_callback(emulator.stop)
+        ending.push_async_callback(reloading.close)
+        ending.callback(starter.spending.close)
+        ending.push_async_callback(answering.close)
+        if facing is not None:
+            ending.push_async_callback(facing.close)
+        ending.callback(attending.close)
+        if orphans is not None:
+            ending.callback(orphans.cancel)
+        if sink.wants(Heartbeat):
+            ending.callback(begin(beat(clock, sink, tally.counts), name="heartbeat").cancel)
         await answering.open(supervisor, root, state)
         return await supervisor.run()
-    finally:
-        for task in (beating, orphans):
-            if task is not None:
-                task.cancel()
-        attending.close()
-        if facing is not None:
-            await facing.close()
-        await answering.close()
-        starter.spending.close()
-        await reloading.close()
-        await emulator.stop()
-        await traced.close()
-        journal.close()
 
 
 def _defects_to(sink: EventSink) -> Any:

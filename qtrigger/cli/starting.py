@@ -73,10 +73,11 @@ class StartOptions:
 class HostStarter:
     """Loads the project and starts the first host for it; `reloading` has its steps for others.
 
-    `told` is what was said of the project's faults; `live` hears which host is the live one, and
-    its workers, from before it takes messages. `requests` and `traffic` count what all of them ask
-    of the queue service, and `spending` says what that costs. `opens` is called with the first
-    project that is read, and returns the address of the dashboard.
+    `told` is what was said of the project's faults; `learn` hears of each project before any of its
+    code is run, `live` which host is the live one, and its workers, before it takes messages.
+    `requests` and `traffic` count what all of them ask of the queue service, and `spending` says
+    what that costs. `opens` is called with the first project that is read, and returns the address
+    of the dashboard.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class HostStarter:
         clock: SystemClock,
         sink: EventSink,
         live: Callable[[Host, WorkerPool], None],
+        learn: Callable[[Project], None],
         tracing: Tracing | None = None,
     ) -> None:
         self.told = Told()
@@ -101,6 +103,7 @@ class HostStarter:
         self._clock = clock
         self._sink = sink
         self.live = live
+        self._learn = learn
         self.opens: Callable[[Project], str] = _nothing
 
     async def start(self) -> Host:
@@ -139,6 +142,7 @@ class HostStarter:
             clock=self._clock,
             sink=sink,
             ahead=ahead,
+            learn=self._learn,
         )
 
     async def _start(self, loaded: projects.LoadedProject, news: News, began_at: float) -> Host:

@@ -174,3 +174,28 @@ async def test_no_line_passes_on_a_key_that_a_users_error_holds(
         assert key not in host.output + shown
     for file in (folder.root / ".qtrigger").glob("journal*"):
         assert key.encode() not in file.read_bytes()
+
+
+def test_no_line_passes_on_a_password_that_a_script_prints_while_it_is_listed(
+    folder: ProjectFolder,
+) -> None:
+    folder.environ["SHOP_PASSWORD"] = SECRET
+    (folder.root / "function_app.py").write_text(
+        "import os\n"
+        "import azure.functions as func\n"
+        "app = func.FunctionApp()\n"
+        "print('by', os.environ['SHOP_PASSWORD'])\n"
+        "@app.queue_trigger(arg_name='msg', queue_name='"
+        + folder.queue("charges")
+        + "', connection='AzureWebJobsStorage')\n"
+        "def charge(msg: func.QueueMessage):\n"
+        "    pass\n"
+    )
+
+    with running(folder) as host:
+        host.wait_for("by (hidden)")
+        host.wait_for("ready")
+        host.signal(signal.SIGTERM)
+        assert host.wait() == 0
+
+    assert_clean(host.output)
