@@ -23,6 +23,7 @@ from qtrigger.liveness import Answering
 from qtrigger.queue_state import MISSING, OK, UNKNOWN
 from qtrigger.queues.client import MAX_RECEIVE, QueueInspector
 from qtrigger.spending import Spending
+from qtrigger.unrunnable import Unrunnable, unrunnable
 
 # For all questions to the service together; what is not known by then is left out.
 ASKING_S: Final = 2.0
@@ -118,6 +119,11 @@ class Standing:
     def state(self) -> str:
         """The process's state: starting, ready, draining or stopped."""
         return self._happened.state
+
+    @property
+    def unrunnable(self) -> Unrunnable:
+        """What keeps functions of the live host from running."""
+        return unrunnable(self._host) if self._host is not None else Unrunnable()
 
     async def document(self, *, queues: bool) -> Mapping[str, Any]:
         """All that is known; with `queues`, what is on them as well, two seconds later at most."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from qtrigger.events import EventSink, HostLog
 from qtrigger.happened import Happened
 from qtrigger.standing import DRAINING, READY, Standing
 from qtrigger.supervisor import Supervisor
+from qtrigger.unrunnable import Unrunnable
 from qtrigger.workers.memory import held_kib
 
 STOP_REASON = "qtrigger stop"
@@ -32,6 +34,7 @@ class Answering:
 
     def __init__(self, clock: Clock, sink: EventSink, plain: Callable[[str], str]) -> None:
         self.happened = Happened(clock, plain)
+        self._plain = plain
         self.standing = Standing(self.happened, version=__version__, clock=clock, held_kib=held_kib)
         self._clock = clock
         self._sink = sink
@@ -76,11 +79,17 @@ class Answering:
                 break
             await happened.moved()
         rejected = happened.rejected != before[1]
+        reloaded = happened.generation != before[0]
+        found = self.standing.unrunnable if reloaded else Unrunnable()
         return {
             "pid": os.getpid(),
             "state": happened.state,
-            "reloaded": happened.generation != before[0],
+            "reloaded": reloaded,
             "rejection": happened.rejection if rejected else "",
+            "none_runs": found.all,
+            "faults": [
+                {**asdict(each), "message": self._plain(each.message)} for each in found.faults
+            ],
         }
 
     async def _stop(self, supervisor: Supervisor, *, wait: bool) -> Mapping[str, Any]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
 import click
 
 from qtrigger.cli import hosts, wiring
@@ -14,7 +18,8 @@ Examples:
   qtrigger reload
   qtrigger reload ./orders --wait
 
-Exit codes: 0 done, 3 the project cannot be loaded and the host goes on as before, 4 no host runs.
+Exit codes: 0 done, 3 the project cannot be loaded and the host goes on as before, or none of its
+functions can run, 4 no host runs, 5 some of its functions cannot run.
 """
 
 
@@ -32,24 +37,39 @@ def reload(project: str | None, *, wait: bool, state: str | None) -> int:
     paths = hosts.found(root, state_folder(root, state))
     if not paths:
         return hosts.none_runs(root)
-    code = ExitCode.OK
-    for path in paths:
-        try:
-            answer = hosts.ask(
-                path, "reload", wait=wait, timeout_s=hosts.WAIT_S if wait else hosts.ANSWER_S
-            )
-        except NoAnswerError as error:
-            wiring.note(f"error: {error}")
-            code = ExitCode.SERVICE
-            continue
-        if answer["rejection"]:
-            wiring.note(f"error: host {answer['pid']} goes on as before: {answer['rejection']}")
-            code = ExitCode.PROJECT
-        elif answer["reloaded"]:
-            click.echo(f"host {answer['pid']} has loaded the project anew and is ready")
-        elif wait:
-            wiring.note(f"host {answer['pid']} stops instead")
-            code = ExitCode.SERVICE
-        else:
-            click.echo(f"host {answer['pid']} loads the project anew")
-    return code
+    codes = [_one(path, wait=wait) for path in paths]
+    return next((code for code in codes if code is not ExitCode.OK), ExitCode.OK)
+
+
+def _one(path: Path, *, wait: bool) -> ExitCode:
+    """Ask one host, and say what becomes of it."""
+    timeout_s = hosts.WAIT_S if wait else hosts.ANSWER_S
+    try:
+        answer = hosts.ask(path, "reload", wait=wait, timeout_s=timeout_s)
+    except NoAnswerError as error:
+        wiring.note(f"error: {error}")
+        return ExitCode.SERVICE
+    if answer["rejection"]:
+        wiring.note(f"error: host {answer['pid']} goes on as before: {answer['rejection']}")
+        return ExitCode.PROJECT
+    # A host of an older version says nothing of faults.
+    if answer["reloaded"] and answer.get("faults"):
+        return _faulty(answer)
+    if answer["reloaded"]:
+        click.echo(f"host {answer['pid']} has loaded the project anew and is ready")
+        return ExitCode.OK
+    if wait:
+        wiring.note(f"host {answer['pid']} stops instead")
+        return ExitCode.SERVICE
+    click.echo(f"host {answer['pid']} loads the project anew")
+    return ExitCode.OK
+
+
+def _faulty(answer: Mapping[str, Any]) -> ExitCode:
+    """Say where to mend what cannot run."""
+    which = "none of its functions" if answer["none_runs"] else "not all of its functions"
+    wiring.note(f"error: host {answer['pid']} has loaded the project anew, and {which} can run:")
+    for each in answer["faults"]:
+        parts = [each["place"], each["function"], each["message"]]
+        wiring.note(f"  {': '.join(part for part in parts if part)}")
+    return ExitCode.PROJECT if answer["none_runs"] else ExitCode.PARTLY

@@ -56,6 +56,14 @@ async def test_a_host_is_asked_reloaded_and_stopped_from_another_terminal(
         assert (rejected.returncode, rejected.stdout) == (3, "")
         assert f"host {host.pid} goes on as before" in rejected.stderr
         host_json.write_text(kept)
+        script = folder.root / "functions/charge/__init__.py"
+        code = script.read_text()
+        script.write_text("import of_nobody\n")
+        broken = qtrigger("reload", root, "--wait")
+        assert (broken.returncode, broken.stdout) == (3, "")
+        assert "  functions/charge/__init__.py:1: charge: " in broken.stderr
+        script.write_text(code)
+        assert qtrigger("reload", root, "--wait").returncode == 0
         await service.put(queue, ["second"])
         host.wait_for("  ok  ", count=2)
 

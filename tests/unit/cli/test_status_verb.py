@@ -219,7 +219,15 @@ def test_a_host_that_refuses_is_named(host: FakeHost) -> None:
     assert "host-42.sock refuses: this host does not know that question" in said.output
 
 
-RELOADED: Mapping[str, Any] = {"pid": 42, "state": "ready", "reloaded": True, "rejection": ""}
+RELOADED: Mapping[str, Any] = {
+    "pid": 42,
+    "state": "ready",
+    "reloaded": True,
+    "rejection": "",
+    "none_runs": False,
+    "faults": [],
+}
+FAULT = {"function": "charge", "place": "charge/__init__.py:3", "message": "no such module"}
 
 
 @pytest.mark.parametrize(
@@ -232,6 +240,18 @@ RELOADED: Mapping[str, Any] = {"pid": 42, "state": "ready", "reloaded": True, "r
             ["--wait"],
             3,
             "host 42 goes on as before: bad file",
+        ),
+        (
+            {**RELOADED, "none_runs": True, "faults": [FAULT]},
+            ["--wait"],
+            3,
+            "none of its functions can run:\n  charge/__init__.py:3: charge: no such module\n",
+        ),
+        (
+            {**RELOADED, "faults": [FAULT]},
+            ["--wait"],
+            5,
+            "not all of its functions can run:\n  charge/__init__.py:3: charge: no such module\n",
         ),
         (
             {**RELOADED, "reloaded": False, "state": "draining"},
