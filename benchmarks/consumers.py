@@ -60,7 +60,12 @@ class Consumer:
 
 
 def qtrigger(place: Place) -> list[str]:
-    """A project with one function, and the command that runs it."""
+    """A project with one function, and the command that runs it, as in production: without HTTP."""
+    return [*with_pages(place), "--no-http"]
+
+
+def with_pages(place: Place) -> list[str]:
+    """The same with the dashboard and metrics, as in development; nobody looks at them."""
     root = place.folder / "project"
     folder = root / "functions" / "noop"
     folder.mkdir(parents=True, exist_ok=True)
@@ -109,6 +114,7 @@ ALL = {
     for consumer in (
         Consumer("qtrigger", "qtrigger", 40_000, qtrigger),
         Consumer("two-hosts", "qtrigger, two hosts", 60_000, qtrigger, processes=2),
+        Consumer("http", "qtrigger, its dashboard and metrics on", 40_000, with_pages),
         Consumer("tls", "qtrigger over TLS", 25_000, qtrigger, tls=True),
         Consumer("sdk-sync", "azure-storage-queue, plain loop", 5_000, _peer("sdk_sync")),
         Consumer("sdk-async", "azure-storage-queue, asyncio", 7_000, _peer("sdk_async")),
