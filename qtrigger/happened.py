@@ -76,7 +76,7 @@ class Happened:
     """An event sink; `plain` takes secrets out of what is kept of an error."""
 
     def __init__(self, clock: Clock, plain: Callable[[str], str] = str) -> None:
-        self._plain = plain
+        self.plain = plain
         self.state = "starting"
         self.generation = 0
         self.rejected = 0
@@ -150,17 +150,17 @@ class Happened:
         else:
             return
         record.last_error = LastError(
-            self._plain(error.type), self._plain(error.message), self._clock.utcnow()
+            self.plain(error.type), self.plain(error.message), self._clock.utcnow()
         )
 
     def _of_function(self, event: Event) -> None:
         if isinstance(event, QueueStateChanged):
-            self.of(event.function).queue_message = self._plain(event.message)
+            self.of(event.function).queue_message = self.plain(event.message)
         elif isinstance(event, FunctionLoadFailed):
-            self.of(event.function).load_failure = self._plain(event.message)
+            self.of(event.function).load_failure = self.plain(event.message)
         elif isinstance(event, BreakerOpened):
             until = f"{event.failures} failures in a row, {event.error_type}: {event.error}"
-            self.of(event.function).breaker = self._plain(until)
+            self.of(event.function).breaker = self.plain(until)
         elif isinstance(event, BreakerClosed):
             self.of(event.function).breaker = ""
 
@@ -177,7 +177,7 @@ class Happened:
         elif isinstance(event, HostStopped):
             self.state, self.stopped = "stopped", event
         elif isinstance(event, ReloadRejected):
-            self.rejection = self._plain(event.message)
+            self.rejection = self.plain(event.message)
             self.rejected += 1
         else:
             return

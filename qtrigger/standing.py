@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol, cast
@@ -144,6 +144,7 @@ class Standing:
             "workers": self._workers(),
             "currency": self._currency,
             "problems": list(self._looks.problems) if self._looks is not None else [],
+            "faults": list(self._faults()),
             "accounts": [
                 {
                     "name": each.account,
@@ -154,6 +155,13 @@ class Standing:
                 for each in (host.throttling if host else ())
             ],
         }
+
+    def _faults(self) -> Iterator[str]:
+        """What keeps a script's functions from being known at all."""
+        for each in self.unrunnable.faults:
+            if not each.function:
+                place = f"{each.place}: " if each.place else ""
+                yield self._happened.plain(f"{place}{each.message}")
 
     @property
     def _currency(self) -> str | None:

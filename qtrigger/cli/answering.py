@@ -34,7 +34,6 @@ class Answering:
 
     def __init__(self, clock: Clock, sink: EventSink, plain: Callable[[str], str]) -> None:
         self.happened = Happened(clock, plain)
-        self._plain = plain
         self.standing = Standing(self.happened, version=__version__, clock=clock, held_kib=held_kib)
         self._clock = clock
         self._sink = sink
@@ -88,7 +87,7 @@ class Answering:
             "rejection": happened.rejection if rejected else "",
             "none_runs": found.all,
             "faults": [
-                {**asdict(each), "message": self._plain(each.message)} for each in found.faults
+                {**asdict(each), "message": happened.plain(each.message)} for each in found.faults
             ],
         }
 

@@ -60,8 +60,9 @@ def list_functions(project: str | None, environment: str, state: str | None, for
     now = datetime.now(UTC)
     pauses = {name: each.in_words() for name, each in written.pauses.items() if not each.over(now)}
     listed = asyncio.run(_counted(list(functions_of(loaded, pauses))))
-    click.echo(_as_json(listed) if form == "json" else _as_table(listed))
-    if loaded.blocked:
+    if form == "json" or listed or not loaded.unread:
+        click.echo(_as_json(listed) if form == "json" else _as_table(listed))
+    if loaded.blocked or loaded.unread:
         return ExitCode.PROJECT
     return ExitCode.OK
 

@@ -113,7 +113,7 @@ def _plan(root: Path, flags: dict[str, Any]) -> Plan:
     _check(flags)
     # As here, where local settings say which connections and queues there are.
     imagined = stand_ins(root)
-    project = load_alone(root, {**os.environ, **imagined, **_as_there()}, DEVELOPMENT)
+    project = load_alone(root, {**os.environ, **imagined, **_as_there()}, DEVELOPMENT, tells=False)
     _check_runs(project)
     wanted = SignsIn(flags["auth"]) if flags["auth"] else None
     if flags["accounts"]:

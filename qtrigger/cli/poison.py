@@ -42,7 +42,8 @@ def poison() -> None:
 def list_(name: str | None, form: str, **flags: Any) -> None:
     """List poisoned messages of NAME, and why each failed; nothing is taken.
 
-    A queue shows no more than its first 32 messages. Exit codes: 0 listed, 4 the service cannot be
+    A queue shows no more than its first 32 messages. Exit codes: 0 listed, 3 the project
+    cannot be read, 4 the service cannot be
     reached or refuses.
     """
     from qtrigger.cli.poison_list import list_poisoned, peek_at
@@ -60,7 +61,8 @@ def list_(name: str | None, form: str, **flags: Any) -> None:
 def show(message_id: str, form: str, **flags: Any) -> None:
     """Show the body of the message ID, and every failed try with its traceback and log lines.
 
-    Exit codes: 0 shown, 2 there is no such message, 4 the service cannot be reached or refuses.
+    Exit codes: 0 shown, 2 there is no such message, 3 the project cannot be read, 4 the
+    service cannot be reached or refuses.
     """
     from qtrigger.cli.poison_list import peek_at, show_one
 

@@ -37,7 +37,8 @@ def export(name: str | None, out: str, **flags: Any) -> int:
 
     Each has the text as it stands on the wire, the body, and why it failed where the journal knows.
     Beyond the first 32, messages have to be taken and given back, which raises their dequeue
-    counts. Exit codes: 0 all written, 4 the service cannot be reached or refuses, 5 some were not.
+    counts. Exit codes: 0 all written, 3 the project cannot be read, 4 the service cannot be
+    reached or refuses, 5 some were not.
     """
     setting = Setting(name, flags)
     with _opened(out) as file:

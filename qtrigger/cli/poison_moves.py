@@ -36,7 +36,8 @@ def requeue(name: str | None, to: str | None, **flags: Any) -> int:
 
     The text stays as it is, byte for byte, and its tries begin anew. Each message is copied and
     then deleted: however it is interrupted, none is lost, and of those in flight each is there
-    twice at most. Ctrl-C finishes what is in flight. Exit codes: 0 all moved, 4 the service cannot
+    twice at most. Ctrl-C finishes what is in flight. Exit codes: 0 all moved, 3 the project
+    cannot be read, 4 the service cannot
     be reached or refuses, 5 some were left.
     """
     setting = Setting(name, flags)
@@ -98,7 +99,8 @@ def _goal(target: str | None) -> Callable[[PoisonQueue], str]:
 def purge(name: str | None, **flags: Any) -> int:
     """Delete poisoned messages of NAME for good.
 
-    Exit codes: 0 all deleted, 4 the service cannot be reached or refuses, 5 some were left.
+    Exit codes: 0 all deleted, 3 the project cannot be read, 4 the service cannot be reached or
+    refuses, 5 some were left.
     """
     setting = Setting(name, flags)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from qtrigger.cli import targets
+from qtrigger.cli import targets, unread
 from qtrigger.journal import JournalFile
 from qtrigger.poison.queues import PoisonQueue, error_words, poison_queues, tries_words
 from qtrigger.project.model import Project
@@ -19,11 +19,12 @@ def find(
     """The poison queues that a name means: its own, its queue's or its function's; None: all.
 
     With a connection's name, or ending in -poison, a queue that the project does not name will do.
-    Raises UsageError for a name that means none.
+    Raises UsageError for a name that means none, and ProjectError where that is not known.
     """
     known = poison_queues(project, journal)
     if name is None:
         if not known:
+            unread.check_found(project)
             raise click.UsageError("no function of the project has a poison queue; name a queue")
         return known
     lowered = name.lower()
@@ -36,6 +37,7 @@ def find(
             if found:
                 return found
         if not lowered.endswith(POISON_SUFFIX):
+            unread.check_found(project)
             names = [*(f.name for each in known for f in each.functions), *(q.name for q in known)]
             there = ", ".join(dict.fromkeys(names)) or "none"
             raise click.UsageError(f"no function or poison queue is called {name!r}; {there}")

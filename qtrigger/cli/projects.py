@@ -154,8 +154,13 @@ async def _list_functions(
         raise
 
 
-def load_alone(root: Path, environ: Mapping[str, str], environment: str) -> Project:
-    """As `load`, for a verb that runs no function: no worker without a script to list."""
+def load_alone(
+    root: Path, environ: Mapping[str, str], environment: str, *, tells: bool = True
+) -> Project:
+    """As `load`, for a verb that runs no function: no worker without a script to list.
+
+    A person is told why a script cannot be read; a verb that does so itself says `tells` is False.
+    """
 
     async def load_and_close() -> Project:
         loaded = LoadedProject(read(root, environ, environment))
@@ -163,7 +168,12 @@ def load_alone(root: Path, environ: Mapping[str, str], environment: str) -> Proj
         await loaded.close()
         return loaded.project
 
-    return asyncio.run(load_and_close())
+    project = asyncio.run(load_and_close())
+    if tells and project.unread:
+        from qtrigger.cli import unread
+
+        unread.tell(project)
+    return project
 
 
 def problem_of(failure: LoadFailure, root: Path, script: Path, function: str = "") -> Problem:

@@ -64,10 +64,13 @@ def queues(project: str | None, every: bool, watch: bool, environment: str, form
             )
         return _watch(loaded, every)
     rows, errors = asyncio.run(_rows(loaded, every))
-    click.echo(_as_json(rows) if form == "json" else as_table(rows, SystemClock().utcnow()))
+    if form == "json" or rows or not loaded.unread:
+        click.echo(_as_json(rows) if form == "json" else as_table(rows, SystemClock().utcnow()))
     for error in errors:
         wiring.note(f"error: {error}")
-    return ExitCode.SERVICE if errors else ExitCode.OK
+    if errors:
+        return ExitCode.SERVICE
+    return ExitCode.PROJECT if loaded.unread else ExitCode.OK
 
 
 async def _rows(project: Project, every: bool) -> tuple[list[Row], list[str]]:

@@ -80,6 +80,7 @@ def _hidden(messages: Mapping[str, Any]) -> str:
 
 def _said(standing: Mapping[str, Any], now: datetime) -> Iterator[str]:
     """Why a function stands as it does, how it failed last, and what its account says."""
+    yield from standing.get("faults", ())
     yield from standing.get("problems", ())
     hides = False
     for function in standing["functions"]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import click
 
-from qtrigger.cli import wiring
+from qtrigger.cli import unread, wiring
 from qtrigger.errors import ProjectError
 from qtrigger.project.model import FunctionDefinition, Project
 from qtrigger.queues.account import Account
@@ -61,7 +61,7 @@ def find(project: Project, text: str, connection: str | None = None) -> Target:
 
     A queue that the project does not name is in the account of `connection`, or in that of
     AzureWebJobsStorage. Raises UsageError for what cannot be a queue's name, and ProjectError for
-    a connection that cannot be used.
+    a connection that cannot be used, or a name that may be that of a function with errors.
     """
     known = [each for each in queues_of(project) if connection is None]
     lowered = text.lower()
@@ -71,6 +71,8 @@ def find(project: Project, text: str, connection: str | None = None) -> Target:
         if each.role == TRIGGER and any(one.name.casefold() == lowered for one in each.functions):
             wiring.note(f"note: {text} is a function here; its queue is {each.name}")
             return each
+    if connection is None:
+        connection = unread.connection_of(project, lowered)
     name = queue_name(text)
     twin = next((each for each in queues_of(project) if each.name == name), None)
     return Target(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ from qtrigger.happened import Happened
 from qtrigger.host import Host
 from qtrigger.listener import BROKEN, UNLOADED
 from qtrigger.pauses import Pause, PauseFile
+from qtrigger.project.model import Problem, Severity
 from qtrigger.standing import NO_ANSWER, Standing
 from qtrigger.telemetry.sinks import FanOut
 from qtrigger.testing.clock import START
-from tests.unit.test_host import House
+from tests.unit.test_host import House, quick
 
 
 class Process:
@@ -310,3 +312,19 @@ async def test_a_worker_that_stands_still_is_named() -> None:
     assert (before["problems"], before["workers"][0]["stands_still"]) == ([], False)
     assert after["problems"] == ["worker 42 has not answered for 20 s"]
     assert after["workers"][0]["stands_still"]
+
+
+async def test_a_script_that_cannot_be_read_is_said_with_its_place() -> None:
+    """Nobody knows its functions then, so that no function's line could say it."""
+    stand = Stand(House({"quick": quick}))
+    await stand.start()
+    assert stand.host is not None
+    fault = Problem(
+        severity=Severity.ERROR, message="SyntaxError: oh", file="function_app.py", line=3
+    )
+    remark = replace(fault, severity=Severity.WARNING, message="by the way")
+    stand.host.project = replace(stand.host.project, problems=(fault, remark), unread=True)
+
+    found = await stand.document()
+    assert found["problems"] == []  # nothing stands still
+    assert found["faults"] == ["function_app.py:3: SyntaxError: oh"]

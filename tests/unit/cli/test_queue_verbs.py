@@ -232,3 +232,63 @@ def test_no_verb_shows_the_accounts_key(desk: Desk) -> None:
 def _dead(connection: str) -> str:
     head, _, tail = connection.partition("127.0.0.1:")
     return f"{head}127.0.0.1:9/{tail.partition('/')[2]}"
+
+
+SCRIPT = """
+import azure.functions as func
+app = func.FunctionApp()
+@app.queue_trigger(arg_name="msg", queue_name="orders", connection="AzureWebJobsStorage")
+def charge(msg): pass
+"""
+
+
+@pytest.fixture
+def broken(desk: Desk) -> Desk:
+    """A project whose script with decorators cannot be imported."""
+    desk.folder.write("function_app.py", f"{SCRIPT}import of_nobody\n")
+    return desk
+
+
+@pytest.mark.parametrize(
+    "verb", [("list",), ("queues",), ("poison", "list"), ("poison", "list", "charge")]
+)
+def test_what_follows_from_a_broken_script_is_said_after_it(
+    broken: Desk, verb: tuple[str, ...]
+) -> None:
+    said = broken(*verb, code=3)
+
+    first = said.stderr.splitlines()[0]
+    assert first.startswith("error: function_app.py:6: ModuleNotFoundError: ")
+    for untrue in ("no function", "no queue"):
+        assert untrue not in said.stdout + said.stderr
+
+
+@pytest.mark.parametrize("verb", [("send", "charge", "hi"), ("peek", "charge")])
+def test_a_function_of_a_broken_script_is_not_taken_for_a_queue(
+    broken: Desk, verb: tuple[str, ...]
+) -> None:
+    said = broken(*verb, code=3)
+
+    assert said.stderr.startswith("error: function_app.py:6: ModuleNotFoundError: ")
+    assert "its queue seems to be orders" in said.stderr
+    assert broken.account.service.names() == []
+
+
+def test_messages_wait_on_the_queue_of_a_broken_script(broken: Desk) -> None:
+    broken("send", "orders", "by what is written there")
+    broken("send", "other", "as asked", "--connection", "AzureWebJobsStorage")
+
+    assert broken.account.bodies("orders") == ["by what is written there"]
+    assert broken.account.bodies("other") == ["as asked"]
+    broken.folder.write("function_app.py", "def charge(:\n")
+    said = broken("send", "payments", "it cannot be read at all", code=3)
+    assert said.stderr.startswith("error: function_app.py:1")
+
+
+def test_a_function_with_errors_is_not_taken_for_a_queue(desk: Desk) -> None:
+    desk.folder.function("refund", {**TRIGGER, "queueName": "a_b"})
+
+    said = desk("send", "refund", "hi", code=3)
+
+    assert "refund is a function" in said.stderr
+    assert "functions/refund/function.json:" in said.stderr

@@ -176,6 +176,12 @@ def test_of_many_functions_those_that_ask_most_are_told() -> None:
     assert said[-1] == "3 others: 6 transactions together (--format json has each)"
 
 
+def test_what_keeps_a_script_from_being_read_is_said_first() -> None:
+    faulty = {**STANDING, "functions": [], "accounts": [], "faults": ["function_app.py:3: oh"]}
+
+    assert standings.as_text(faulty, NOW).splitlines()[-1] == "function_app.py:3: oh"
+
+
 def test_what_is_not_known_is_a_dash_and_why() -> None:
     messages = {**FUNCTION["messages"], "waiting": None, "hidden": None, "ours": 0}
     messages |= {"oldest_s": None, "problem": "no answer"}
