@@ -87,6 +87,7 @@ class Succession:
         self.newest = Generation(first)
         self._clock = clock
         self._leaving: dict[Generation, asyncio.Task[None]] = {}
+        self._stopped = asyncio.Event()
         self._unable: Callable[[AbstractSet[str]], None] = lambda _unable: None
 
     @property
@@ -145,17 +146,26 @@ class Succession:
         """See `Worker`; all generations end."""
         workers = [each.workers for each in (self.newest, *self._leaving)]
         await asyncio.gather(*(each.stop(grace_s) for each in workers))
+        self._stopped.set()
         if self._leaving:
             await asyncio.wait(self.leaving)
 
     async def _leave(self, before: Generation, ties: Sequence[Tie], up_to_s: float) -> None:
+        needless = asyncio.ensure_future(_needless(before, ties))
+        # Then nothing runs there any more, and who waits for messages does so without us.
+        stopped = asyncio.ensure_future(self._stopped.wait())
         try:
             async with self._clock.timeout(up_to_s):
-                await asyncio.gather(*(tie() for tie in ties))
-                await before.quiet.wait()
+                await asyncio.wait({needless, stopped}, return_when=asyncio.FIRST_COMPLETED)
         except TimeoutError:
             pass
+        finally:
+            stopped.cancel()
+            if not needless.done():
+                needless.cancel()
         await before.workers.stop(0.0)
+        if needless.done() and not needless.cancelled():
+            needless.result()
 
     def _watch(self, generation: Generation) -> None:
         def unable(functions: AbstractSet[str]) -> None:
@@ -163,3 +173,9 @@ class Succession:
                 self._unable(functions)
 
         generation.workers.watch(unable)
+
+
+async def _needless(generation: Generation, ties: Sequence[Tie]) -> None:
+    """Wait until a generation that was succeeded is needed no more."""
+    await asyncio.gather(*(tie() for tie in ties))
+    await generation.quiet.wait()

@@ -10,6 +10,7 @@ import pytest
 from qtrigger.errors import ExitCode, ProjectError, QtriggerError
 from qtrigger.events import HostReady, ReloadRejected, ReloadStarted
 from qtrigger.host import Host
+from qtrigger.project.model import HostConfig
 from qtrigger.renewal import STUCK_S, Asked
 from qtrigger.supervisor import Supervisor
 from tests.unit.test_host import House, quick
@@ -260,6 +261,35 @@ async def test_a_stop_gives_a_reload_up(reloads: Reloads) -> None:
     await reloads.stop()
 
     assert (reloads.given_up, reloads.done) == (1, [])
+
+
+@pytest.mark.parametrize("after_s", [1.0, 29.0])
+async def test_a_stop_takes_the_time_for_it_once_whatever_reload_is_under_way(
+    after_s: float,
+) -> None:
+    """A host that was replaced is draining, another drains, and a third is being loaded."""
+
+    async def hangs(msg: str) -> None:
+        await house.clock.sleep(3600.0)
+
+    house = House({"hangs": hangs})
+    await house.put("hangs", "a")
+    supervisor = house.supervisor()
+    running = asyncio.create_task(supervisor.run())
+    await house.clock.advance(1.0)
+    for _ in range(3):
+        await house.put("hangs", "more")
+        supervisor.request_reload()
+        await house.clock.advance(1.0)
+    await house.clock.advance(after_s)
+
+    asked_at = house.clock.monotonic()
+    supervisor.request_stop("done")
+    assert await house.clock.run(running) is ExitCode.OK
+
+    assert house.clock.monotonic() - asked_at == pytest.approx(
+        HostConfig().shutdown_timeout_s, abs=1.0
+    )
 
 
 async def test_a_source_of_changes_that_fails_costs_the_watching_alone(reloads: Reloads) -> None:

@@ -143,3 +143,23 @@ async def test_only_the_newest_workers_say_what_they_are_unable_to_run() -> None
     assert told == [{"refund"}]
     await clock.run(succession.stop(0.0))
     await hold
+
+
+async def test_a_stop_waits_for_nothing_that_the_generations_before_were_waiting_for() -> None:
+    """A message that cannot be handed back must not hold up the end for its shutdownTimeout."""
+    clock, old, new = ManualClock(), Crew(), Crew()
+    succession = Succession(old, clock)
+
+    async def tie() -> None:
+        await asyncio.Event().wait()
+
+    succession.succeed(new, [tie], up_to_s=30.0)
+    await clock.advance(1.0)
+
+    began = clock.monotonic()
+    await clock.run(succession.stop(0.0))
+
+    assert old.stopped.is_set()
+    assert new.stopped.is_set()
+    assert clock.monotonic() - began < 1.0
+    assert succession.leaving == []
