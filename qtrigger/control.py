@@ -1,8 +1,8 @@
 """The socket at which a running host answers: what it is asked, and what that may cost.
 
 Owns the socket's life and the bounds on who asks: how long a question may be, how many ask at
-once, how long one may take. Whoever asks can neither stop nor slow what happens to messages. What
-is answered is for those who are given.
+once, how long one may take to ask. Whoever asks can neither stop nor slow what happens to messages.
+What is answered is for those who are given.
 """
 
 from __future__ import annotations
@@ -24,8 +24,13 @@ from qtrigger.rendezvous import MOST_OF_A_REQUEST, PATTERN, VERSION
 from qtrigger.state import make_folder
 
 MOST_CLIENTS: Final = 16
-# For a question to be put once somebody is connected, and for its answer to be taken.
-ASKING_S: Final = 5.0
+# Those who have not asked yet take no place from those who have: the one that has been silent for
+# longest gives way.
+MOST_SILENT: Final = 64
+# For a question to be put once somebody is connected; a command does so at once.
+ASKING_S: Final = 2.0
+# For an answer to be taken.
+TAKING_S: Final = 5.0
 # Whoever waits for a stop waits with it; nothing waits longer.
 ANSWERING_S: Final = 3600.0
 # For answers under way when the host ends.
@@ -43,6 +48,8 @@ class Control:
         self._clock = clock
         self._server: asyncio.Server | None = None
         self._clients: set[asyncio.Task[None]] = set()
+        self._silent: dict[asyncio.Task[None], None] = {}
+        self._asking = 0
         self._made: list[Path] = []
         self._temporary: Path | None = None
 
@@ -99,26 +106,46 @@ class Control:
         self._made.append(link)
 
     def _came(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if len(self._clients) >= MOST_CLIENTS:
-            writer.close()
-            return
+        if len(self._silent) >= MOST_SILENT:
+            longest = next(iter(self._silent))
+            del self._silent[longest]
+            longest.cancel()
         client = begin(self._serve(reader, writer), name="answer to a command")
         self._clients.add(client)
-        client.add_done_callback(self._clients.discard)
+        self._silent[client] = None
+
+        def gone(_client: asyncio.Task[None]) -> None:
+            self._clients.discard(client)
+            self._silent.pop(client, None)
+            writer.close()  # here, for one that is sent away before it was served at all
+
+        client.add_done_callback(gone)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             async with self._clock.timeout(ASKING_S):
                 line = await reader.readline()
+            client = asyncio.current_task()
+            assert client is not None
+            self._silent.pop(client, None)
             if line:
-                answer = {"version": VERSION, **await self._answer(line, reader)}
+                answer = {"version": VERSION, **await self._answer_in_place(line, reader)}
                 writer.write(json.dumps(answer).encode() + b"\n")
-                async with self._clock.timeout(ASKING_S):
+                async with self._clock.timeout(TAKING_S):
                     await writer.drain()
         except (OSError, TimeoutError, ValueError):
             pass  # it has gone, or says too much, or says nothing
+
+    async def _answer_in_place(
+        self, line: bytes, reader: asyncio.StreamReader
+    ) -> Mapping[str, Any]:
+        if self._asking >= MOST_CLIENTS:
+            return {"error": f"{MOST_CLIENTS} commands wait for its answers already; try again"}
+        self._asking += 1
+        try:
+            return await self._answer(line, reader)
         finally:
-            writer.close()
+            self._asking -= 1
 
     async def _answer(self, line: bytes, reader: asyncio.StreamReader) -> Mapping[str, Any]:
         try:

@@ -95,6 +95,11 @@ def ask(path: Path, request: Mapping[str, Any], *, timeout_s: float) -> Mapping[
         with _connected(path, min(CONNECT_S, timeout_s)) as connection:
             connection.sendall(json.dumps({"version": VERSION, **request}).encode() + b"\n")
             answer = json.loads(_line(connection, until))
+    except TimeoutError:
+        raise NoAnswerError(
+            f"the host at {path} has not answered within {timeout_s:g} s: it is busy or stands "
+            "still; try again, and see its log"
+        ) from None
     except (OSError, ValueError) as error:
         raise NoAnswerError(f"the host at {path} does not answer: {error}") from error
     if not isinstance(answer, dict) or answer.get("version") != VERSION:

@@ -20,7 +20,7 @@ Examples:
   qtrigger status ./orders --watch
   qtrigger status --check && echo ready
 
-Exit codes: 0 done, 4 no host runs; with --check 0 ready and 1 not ready.
+Exit codes: 0 done, 4 no host runs, or none answers; with --check 0 ready and 1 not ready.
 """
 
 
@@ -44,10 +44,13 @@ def status(project: str | None, *, watch: bool, check: bool, state: str | None, 
     if watch:
         from qtrigger.cli.watching import watched
 
-        return watched(lambda: _standings(root, folder), root)
-    standings = _standings(root, folder)
-    if not standings:
+        return watched(lambda: _standings(hosts.found(root, folder)), root)
+    paths = hosts.found(root, folder)
+    if not paths:
         return hosts.none_runs(root)
+    standings = _standings(paths)
+    if not standings:
+        return ExitCode.SERVICE
     if form == "json":
         click.echo(document(hosts=standings))
     else:
@@ -65,9 +68,10 @@ def _all_ready(root: Path, folder: Path) -> bool:
     return bool(states) and all(each == "ready" for each in states)
 
 
-def _standings(root: Path, folder: Path) -> Sequence[Mapping[str, Any]]:
+def _standings(paths: Sequence[Path]) -> Sequence[Mapping[str, Any]]:
+    """How those hosts stand that answer; of the others it is said that they do not."""
     found = []
-    for path in hosts.found(root, folder):
+    for path in paths:
         try:
             answer = dict(hosts.ask(path, "status", queues=True))
         except NoAnswerError as error:

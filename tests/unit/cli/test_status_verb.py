@@ -306,6 +306,16 @@ def test_open_circuit_breakers_are_among_what_is_paused(host: FakeHost) -> None:
     assert host.asked[-1]["queues"] is False
 
 
+def test_a_host_that_does_not_answer_is_not_said_to_be_none(host: FakeHost) -> None:
+    host.answers["status"] = {"error": "16 commands wait for its answers already; try again"}
+
+    said = host("status")
+
+    assert said.return_value == 4
+    assert "16 commands wait for its answers already" in said.output
+    assert "no host" not in said.output
+
+
 @pytest.mark.parametrize("verb", ["status", "reload", "stop"])
 def test_where_no_host_runs_that_is_said(tmp_path: Path, verb: str) -> None:
     said = run(verb, str(tmp_path))
