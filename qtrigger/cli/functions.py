@@ -7,11 +7,12 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Final
 
 import click
 
 from qtrigger.cli import projects, targets, wiring
-from qtrigger.cli.listing import document, format_option, table
+from qtrigger.cli.listing import broken, document, fits, format_option, table, terminal_width
 from qtrigger.cli.queue_client import open_queues
 from qtrigger.cli.standing import Standing, silences, standings
 from qtrigger.clock import SystemClock
@@ -25,6 +26,9 @@ Examples:
   qtrigger list ./orders --format json
 """
 READY, DISABLED, PAUSED, ERROR, NOT_RUN = "ready", "disabled", "paused", "error", "not run here"
+
+
+_HEADER: Final = ("NAME", "QUEUE", "CONNECTION", "STATE", "MESSAGES", "WHY")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +65,7 @@ def list_functions(project: str | None, environment: str, state: str | None, for
     pauses = {name: each.in_words() for name, each in written.pauses.items() if not each.over(now)}
     listed = asyncio.run(_counted(list(functions_of(loaded, pauses))))
     if form == "json" or listed or not loaded.unread:
-        click.echo(_as_json(listed) if form == "json" else _as_table(listed))
+        click.echo(_as_json(listed) if form == "json" else as_table(listed, terminal_width()))
     if loaded.blocked or loaded.unread:
         return ExitCode.PROJECT
     return ExitCode.OK
@@ -123,11 +127,17 @@ async def _counted(listed: list[Listed]) -> list[Listed]:
     ]
 
 
-def _as_table(listed: list[Listed]) -> str:
+def as_table(listed: list[Listed], width: int | None = None) -> str:
+    """The functions in columns; on a narrow terminal, why they are as they are stands below."""
     if not listed:
         return "the project has no functions; qtrigger check says why where something is wrong"
-    header = ("NAME", "QUEUE", "CONNECTION", "STATE", "MESSAGES", "WHY")
-    return table(header, [_row(each) for each in listed])
+    rows = [_row(each) for each in listed]
+    whole = table(_HEADER, rows)
+    if fits(whole, width):
+        return whole
+    narrow = table(_HEADER[:-1], rows, width=width, names=3)
+    why = [broken(f"{each.name}: {each.why}", width) for each in listed if each.why]
+    return "\n".join([narrow, *(["", *why] if why else [])])
 
 
 def _row(each: Listed) -> tuple[str, ...]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from qtrigger.cli.listing import table
+from qtrigger.cli.listing import broken, fits, table
 from qtrigger.cli.spent import transactions
 
 NOT_KNOWN: Final = "-"
@@ -24,13 +24,33 @@ _HEADER: Final = (
 )
 
 
-def as_text(standing: Mapping[str, Any], now: datetime | None = None) -> str:
-    """A host's standing: its own line, its functions as a table, and what is to be said of them."""
+# From here on the columns say what is on the queues.
+_OF_QUEUES: Final = 8
+
+
+def as_text(
+    standing: Mapping[str, Any], now: datetime | None = None, width: int | None = None
+) -> str:
+    """A host's standing: its own line, its functions as a table, and what is to be said of them.
+
+    On a terminal of `width` columns the table is two where one does not fit.
+    """
     now = now or datetime.now(UTC)
     rows = [_row(each, now) for each in standing["functions"]]
-    lines = [_headline(standing), "", table(_HEADER, rows)]
-    said = list(_said(standing, now))
-    return "\n".join([*lines, *(["", *said] if said else [])])
+    said = [broken(each, width) for each in _said(standing, now)]
+    parts = [broken(_headline(standing), width), *_tables(rows, width), "\n".join(said)]
+    return "\n\n".join(filter(None, parts))
+
+
+def _tables(rows: Sequence[tuple[str, ...]], width: int | None) -> Sequence[str]:
+    whole = table(_HEADER, rows)
+    if fits(whole, width):
+        return [whole]
+    queues = [(row[0], *row[_OF_QUEUES:]) for row in rows]
+    return [
+        table(_HEADER[:_OF_QUEUES], rows, width=width, names=2),
+        table((_HEADER[0], *_HEADER[_OF_QUEUES:]), queues, width=width, names=1),
+    ]
 
 
 def _headline(standing: Mapping[str, Any]) -> str:

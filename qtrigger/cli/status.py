@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from qtrigger.cli import hosts, wiring
-from qtrigger.cli.listing import document, format_option
+from qtrigger.cli.listing import document, format_option, terminal_width
 from qtrigger.errors import ExitCode
 from qtrigger.rendezvous import NoAnswerError
 from qtrigger.state import state_folder
@@ -56,7 +56,8 @@ def status(project: str | None, *, watch: bool, check: bool, state: str | None, 
     else:
         from qtrigger.cli.standings import as_text
 
-        click.echo("\n\n".join(as_text(each) for each in standings))
+        width = terminal_width()
+        click.echo("\n\n".join(as_text(each, width=width) for each in standings))
     return ExitCode.OK
 
 

@@ -35,7 +35,8 @@ def watched(look: Callable[[], Sequence[Mapping[str, Any]]], root: Path) -> int:
         Live(console=Console(), screen=True, auto_refresh=False) as live,
     ):
         while True:
-            shown = "\n\n".join(as_text(each) for each in look())
+            width = live.console.width
+            shown = "\n\n".join(as_text(each, width=width) for each in look())
             text = shown or f"no host of {root} runs here; waiting for one"
             live.update(Text(f"{text}\n\nq ends", no_wrap=True, overflow="crop"), refresh=True)
             if pressed(EACH_S):

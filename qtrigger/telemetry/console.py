@@ -37,6 +37,7 @@ from qtrigger.telemetry.widths import cells, hanging, padded, shortened, wrapped
 TAG_WIDTH: Final = 8
 DETAILS_INDENT: Final = 10
 LEAST_NAME: Final = 8
+AS_BEFORE: Final = "as before"
 
 # A message's text may stand in a line: colours pass, and what moves the cursor is taken out.
 _MOVES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-ln-~]")
@@ -142,7 +143,8 @@ class ConsoleSink:
         first = _harmless(first)
         details = [_harmless(each) for each in rest]
         if line.details:
-            details += self._traceback(self._news(line))
+            news = self._news(line)
+            details += self._traceback(news) if news else [AS_BEFORE]
         below = [" " * DETAILS_INDENT + each for each in details]
         head = "  ".join([*columns, ""])
         if line.hint and self._width is None:

@@ -271,6 +271,18 @@ def test_poison_says_how_to_look_at_the_message_by_its_short_id() -> None:
     assert lines_of(poisoned)[0].endswith("hint: qtrigger poison show 8f3a21ff")
 
 
+def test_a_traceback_that_comes_again_is_a_line_that_says_so() -> None:
+    def failed(text: str) -> Event:
+        traceback = f"Traceback:\n  {text}\nE: m"
+        return finished(Failed(error=ErrorDetail(type="E", message="m", traceback=traceback)))
+
+    lines = shown(failed("x"), failed("x"), failed("y"), failed("y")).splitlines()
+
+    below = [line.strip() for line in lines if line.startswith("   ")]
+    first, other = ["Traceback:", "x", "E: m"], ["Traceback:", "y", "E: m"]
+    assert below == [*first, "as before", *other, "as before"]
+
+
 def test_colour_changes_no_text() -> None:
     failure = Failed(error=ErrorDetail(type="E", message="m", traceback="Traceback:\n  x\nE: m"))
     events: list[Event] = [

@@ -7,6 +7,7 @@ import re
 import pytest
 from click.testing import CliRunner
 
+from qtrigger.cli.functions import Listed, as_table
 from qtrigger.cli.main import cli
 from tests.unit.cli.desk import Desk
 from tests.unit.project.folder import TRIGGER
@@ -36,6 +37,18 @@ def test_the_list_says_of_each_function_its_queue_its_state_and_why(desk: Desk) 
     assert listed["broken"][3] == "error"
     assert "underscore" in listed["broken"][-1]
     assert list(listed) == sorted(listed)
+
+
+def test_the_list_fits_a_terminal_of_eighty_columns() -> None:
+    name = "a-function-whose-name-is-so-long-that-nothing-else-has-room-beside-it"
+    why = "its queue's name has an underscore, and names of queues are of small letters and digits"
+    listed = [Listed(name=name, state="error", why=why), Listed(name="charge", state="ready")]
+
+    lines = as_table(listed, 80).splitlines()
+
+    assert max(map(len, lines)) <= 80
+    assert rows("\n".join(lines))[1] == ["charge", "-", "-", "ready", "-"]
+    assert " ".join(" ".join(lines).split()).endswith(f"{name}: {why}")
 
 
 def test_a_paused_function_is_listed_as_paused(desk: Desk) -> None:

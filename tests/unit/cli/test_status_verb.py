@@ -176,6 +176,21 @@ def test_of_many_functions_those_that_ask_most_are_told() -> None:
     assert said[-1] == "3 others: 6 transactions together (--format json has each)"
 
 
+def test_a_standing_fits_a_terminal_of_eighty_columns() -> None:
+    name = "a-function-whose-name-is-so-long-that-nothing-else-has-room-beside-it"
+    long = {**FUNCTION, "name": name, "state": "queue missing"}
+    standing = {**STANDING, "functions": [FUNCTION, long]}
+
+    text = standings.as_text(standing, NOW, width=80)
+
+    assert max(map(len, text.splitlines())) <= 80
+    runs, queues = text.split("\n\n")[1:3]
+    assert runs.splitlines()[0].endswith("POISONED  LAST OK")
+    assert re.split("  +", queues.splitlines()[1]) == ["charge", "12 (1 h)", "3 ours, 103 others"]
+    assert name in text  # where something is said of it, it can be told from others
+    assert standings.as_text(standing, NOW, width=200) == standings.as_text(standing, NOW)
+
+
 def test_what_keeps_a_script_from_being_read_is_said_first() -> None:
     faulty = {**STANDING, "functions": [], "accounts": [], "faults": ["function_app.py:3: oh"]}
 
