@@ -81,7 +81,7 @@ def systemd(
         _install(unit, text, example, **installation)
     else:
         click.echo(example if environment_file else text, nl=False)
-    _tell_next(unit, installed=install)
+    _tell_next(unit, None if install else _installing(unit, name))
     return ExitCode.OK
 
 
@@ -181,16 +181,29 @@ def _put(path: Path, text: str, *, force: bool = False, private: bool = False) -
     click.echo(f"wrote {path}")
 
 
-def _tell_next(unit: Unit, *, installed: bool) -> None:
+def _installing(unit: Unit, name: str | None) -> str:
+    """The whole command that installs what was printed."""
+    words = [*unit.command, "systemd"]
+    words += ["--template"] if unit.template else [str(unit.project.resolve())]
+    words += ["--name", name] if name else []
+    words += ["--user", unit.user] if unit.user else []
+    words += ["--user-unit"] if unit.of_user else []
+    return ("" if unit.of_user else "sudo ") + shlex.join([*words, "--install"])
+
+
+def _tell_next(unit: Unit, install: str | None) -> None:
     """What there is to do, on stderr, so that the unit alone is in a file."""
     own = "systemctl --user" if unit.of_user else "sudo systemctl"
-    lines = ["\nNext:"]
-    if not installed:
-        lines.append(f"  qtrigger systemd … --install      writes {unit.file} where systemd looks")
     service = shlex.quote(unit.file.replace("@.", "@NAME."))
-    journal = "--user-unit" if unit.of_user else "-u"
-    lines += [
-        f"  {own} daemon-reload && {own} enable --now {service}",
-        f"  journalctl {journal} {service} -p warning",
+    journal = "journalctl --user-unit" if unit.of_user else "sudo journalctl -u"
+    settings = "~/.config/qtrigger" if unit.of_user else "/etc/qtrigger"
+    file = shlex.quote(f"{unit.name}.env") if not unit.template else "NAME.env"
+    edit = "${EDITOR:-vi}" if unit.of_user else "sudoedit"
+    steps = [
+        ("put it where systemd looks", install),
+        ("fill in the settings; local.settings.json is not read", f"{edit} {settings}/{file}"),
+        ("run it", f"{own} daemon-reload && {own} enable --now {service}"),
+        ("see what went wrong", f"{journal} {service} -p warning"),
     ]
-    wiring.note("\n".join(lines))
+    lines = [f"  # {what}\n  {command}" for what, command in steps if command]
+    wiring.note("\n".join(["\nNext:", *lines]))

@@ -184,8 +184,8 @@ def _not_found(name: str, settings: Settings, empty: list[Setting]) -> tuple[str
         return f'no setting for connection "{name}": {found} is set but empty', "give it a value"
     message = (
         f'no setting for connection "{name}": looked for {_PREFIX}{name} and {name}, both also '
-        f"under {_SECTIONS} and as a section ({name}__queueServiceUri, …), in the environment and "
-        "in local.settings.json"
+        f"under {_SECTIONS} and as a section ({name}__queueServiceUri, …), in the environment "
+        "and, in Development, in local.settings.json"
     )
     return message, _how_to_set(name, settings)
 

@@ -74,7 +74,7 @@ def test_a_connection_that_is_missing_says_exactly_what_was_looked_for(
     line = told(load(folder, {}, connection), "functions/resize/function.json:1:", "error")
 
     assert f"looked for {names[0]} and {names[1]}" in line
-    assert "in the environment and in local.settings.json" in line
+    assert "in the environment and, in Development, in local.settings.json" in line
 
 
 def test_a_connection_in_other_letters_is_found(folder: ProjectFolder) -> None:

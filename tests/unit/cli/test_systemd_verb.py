@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -107,6 +108,27 @@ def test_the_unit_alone_goes_to_standard_output(project: Path) -> None:
     assert result.stdout.startswith("[Unit]\n")
     assert "Next:" in result.stderr
     assert "qtrigger-my-orders-100.service" in result.stderr
+
+
+def test_what_is_told_next_can_be_typed_as_it_stands(project: Path) -> None:
+    told = called(project, "--name", "orders", "--user", "daemon").stderr
+    command = next(line.strip() for line in told.splitlines() if "--install" in line)
+    root, verb, *arguments = shlex.split(command)[1:]
+
+    assert command.startswith("sudo ")
+    assert Path(root).is_absolute()
+    assert [verb, *arguments] == [
+        *("systemd", str(project), "--name", "orders", "--user", "daemon", "--install"),
+    ]
+
+
+def test_who_has_installed_a_unit_is_sent_to_its_settings_before_it_is_started(
+    project: Path, tmp_path: Path
+) -> None:
+    told = called(project, "--name", "orders", "--install", "--root", tmp_path).stderr
+
+    assert "--install" not in told
+    assert -1 < told.find("/etc/qtrigger/orders.env") < told.find("enable --now")
 
 
 def test_what_is_installed_is_what_is_printed(project: Path, tmp_path: Path) -> None:
