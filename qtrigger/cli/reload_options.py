@@ -57,7 +57,7 @@ def changes_of(
     def open_them(sign: Callable[[], None]) -> ChangeSource:
         if not wanted:
             return NoChanges()
-        from qtrigger.watching.folder import open_changes
+        from qtrigger.watching.opening import open_changes
 
         return open_changes(
             root,

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
@@ -20,24 +19,20 @@ from qtrigger.background import begin
 from qtrigger.clock import Clock
 from qtrigger.events import EventSink, HostLog
 from qtrigger.watching.aside import aside
-from qtrigger.watching.changes import ChangeSource
-from qtrigger.watching.facts import SOURCES, Facts, read_facts
+from qtrigger.watching.facts import SOURCES, Facts
 from qtrigger.watching.quiet import Burst
-from qtrigger.watching.rules import IGNORE_FILE, Rules
-from qtrigger.watching.snapshot import Snapshot, differing, take
-from qtrigger.watching.wakers import POLL_S, FileEvents, Polls, Waker, WakerError
+from qtrigger.watching.rules import IGNORE_FILE
+from qtrigger.watching.sight import GONE_S, Sight
+from qtrigger.watching.snapshot import Snapshot, differing
+from qtrigger.watching.wakers import POLL_S, Polls, Waker, WakerError
 
 # How long the event of a file that we have just made may take.
 PROOF_S: Final = 2.0
 # How often to look without an event: as long as none has come at all, and after that.
 UNPROVEN_S: Final = 5.0
 ANYWAY_S: Final = 30.0
-# The project's folder is gone, as it is for a moment while another one takes its name.
-GONE_S: Final = 1.0
 # Folders that come and go while we arm are armed again so often, and then at the next look.
 ROUNDS: Final = 3
-# The variable of watchfiles, which other programs that reload have made known.
-FORCED: Final = "WATCHFILES_FORCE_POLLING"
 
 NO_EVENTS: Final = "file events do not arrive here (a network mount?)"
 OFF: Final = (
@@ -48,39 +43,12 @@ OFF: Final = (
 MakeEvents = Callable[[Callable[[str], bool], Clock], Waker]
 
 
-def _nobody() -> None:
+def nobody() -> None:
     """Who is told of a first sign, where nobody wants to know."""
 
 
-def open_changes(
-    root: Path,
-    *,
-    environ: Mapping[str, str],
-    environment: str,
-    clock: Clock,
-    sink: EventSink,
-    poll: bool = False,
-    sign: Callable[[], object] = _nobody,
-) -> ChangeSource:
-    """Take note of the files as they are, at once; listen to them from the first `changed` on.
-
-    `root` is the project as the user named it, so that a link can be made to lead elsewhere.
-    `poll` asks to look every second in place of listening. `sign` is called at the first sign of a
-    change, which may turn out to be none. Needs a running loop; close it.
-    """
-    forced = environ.get(FORCED, "").casefold() not in {"", "false", "disable", "disabled"}
-    return FolderChanges(
-        root,
-        facts=lambda: read_facts(root, environ, environment),
-        events=None if poll or forced else FileEvents,
-        clock=clock,
-        sink=sink,
-        sign=sign,
-    )
-
-
 class FolderChanges:
-    """See `open_changes`. `events` makes what listens to file events; None is to poll."""
+    """See `opening`. `events` makes what listens to file events; None is to poll."""
 
     def __init__(
         self,
@@ -90,19 +58,16 @@ class FolderChanges:
         events: MakeEvents | None,
         clock: Clock,
         sink: EventSink,
-        sign: Callable[[], object] = _nobody,
+        sign: Callable[[], object] = nobody,
     ) -> None:
         self._sign = sign
         self._root = root
-        self._read_facts = facts
+        self._sight = Sight(root, facts, clock)
         self._clock = clock
         self._sink = sink
-        self._facts = Facts(rules=Rules())
-        self._now = Snapshot()
-        self._polled = Snapshot()
         self._armed: Mapping[str, object] = {}
         self._events = events
-        self._waker: Waker = events(self._relevant, clock) if events else self._polls()
+        self._waker: Waker = events(self._sight.relevant, clock) if events else self._polls()
         # What was heard while something else was asked; a look is due for it.
         self._heard: frozenset[str] = frozenset()
         self._unheard_s = UNPROVEN_S
@@ -127,11 +92,10 @@ class FolderChanges:
         await self._waker.close()
 
     async def _run(self) -> None:
-        await self._read()
-        self._now = await self._look(read=False) or Snapshot()
+        await self._sight.first()
         await self._asked.wait()
         while True:
-            if self._facts.enabled:
+            if self._sight.facts.enabled:
                 await self._watch()
                 self._say(logging.INFO, OFF)
                 await self._rest()
@@ -139,13 +103,13 @@ class FolderChanges:
 
     async def _watch(self) -> None:
         """Tell changes until host.json wants none told."""
-        before = self._now
+        before = self._sight.now
         await self._look_and_arm()
         await self._tell_since(before)
-        self._polled = self._now
+        self._sight.polled = self._sight.now
         await self._prove()
-        while self._facts.enabled:
-            before, all_armed = self._now, self._all_armed
+        while self._sight.facts.enabled:
+            before, all_armed = self._sight.now, self._all_armed
             heard = await self._wait_until_quiet()
             if not heard:
                 await self._look_and_arm()
@@ -159,38 +123,26 @@ class FolderChanges:
     async def _rest(self) -> None:
         """Listen to nothing, with what is needed to begin again."""
         if self._events is not None and not isinstance(self._waker, Polls):
-            deaf, self._waker = self._waker, self._events(self._relevant, self._clock)
+            deaf, self._waker = self._waker, self._events(self._sight.relevant, self._clock)
             self._armed, self._heard = {}, frozenset()
             await deaf.close()
 
     async def _until_enabled(self) -> None:
         """Look at nothing but the files that may say that changes are wanted; tell it."""
-        seen = await aside(self._stamps)
-        await self._read()
-        while not self._facts.enabled:
+        seen = await self._sight.stamps()
+        await self._sight.read_rules()
+        while not self._sight.facts.enabled:
             await self._clock.sleep(POLL_S)
-            if (stamps := await aside(self._stamps)) != seen:
+            if (stamps := await self._sight.stamps()) != seen:
                 seen = stamps
-                await self._read()
-        self._now = await self._look_until_there()
+                await self._sight.read_rules()
+        self._sight.now = await self._sight.look_until_there()
         self._pending.add(SOURCES[0])
         self._told.set()
 
-    def _stamps(self) -> list[tuple[int, int, int] | None]:
-        """What tells whether the files that the rules are read from were written."""
-        stamps: list[tuple[int, int, int] | None] = []
-        for name in SOURCES:
-            try:
-                info = (self._root / name).stat()
-            except OSError:
-                stamps.append(None)
-            else:
-                stamps.append((info.st_mtime_ns, info.st_ctime_ns, info.st_size))
-        return stamps
-
     async def _tell_since(self, before: Snapshot) -> bool:
         """Tell what the last look found other than `before`; whether there was anything."""
-        found = differing(before, self._now)
+        found = differing(before, self._sight.now)
         if found.intersection(SOURCES):
             found |= await self._follow_facts()
         found -= {IGNORE_FILE}
@@ -202,7 +154,7 @@ class FolderChanges:
     async def _wait_until_quiet(self) -> bool:
         """Wait for a burst of changes and its end, and look; False when nothing was heard."""
         paths, self._heard = self._heard, frozenset()
-        while not paths or paths == {str(self._proof)}:  # our own file has gone again
+        while not paths or paths == {str(self._sight.proof)}:  # our own file has gone again
             paths = await self._next(self._unheard_s if self._all_armed else GONE_S)
             if not paths:
                 return False
@@ -220,9 +172,9 @@ class FolderChanges:
 
     async def _in_new_folders(self) -> frozenset[str]:
         """What came with folders that nobody listened to until now; more may come there."""
-        before, armed = self._now, self._armed
+        before, armed = self._sight.now, self._armed
         await self._look_and_arm()
-        return frozenset() if self._armed == armed else differing(before, self._now)
+        return frozenset() if self._armed == armed else differing(before, self._sight.now)
 
     async def _next(self, timeout_s: float) -> frozenset[str]:
         """What is heard in that time; nothing where there are no more events to be had."""
@@ -234,7 +186,7 @@ class FolderChanges:
 
     @property
     def _all_armed(self) -> bool:
-        return self._armed == self._now.folders
+        return self._armed == self._sight.now.folders
 
     def _disarm(self, paths: frozenset[str]) -> None:
         """Listen anew where a folder itself has come or gone.
@@ -247,71 +199,34 @@ class FolderChanges:
     async def _look_and_arm(self) -> None:
         """Look, and listen to the folders that are there now."""
         for _ in range(ROUNDS):
-            self._now = await self._look_until_there()
+            self._sight.now = await self._sight.look_until_there()
             if self._all_armed:
                 return
             await self._arm()
-        self._now = await self._look_until_there()
+        self._sight.now = await self._sight.look_until_there()
 
     async def _follow_facts(self) -> frozenset[str]:
         """Read the rules anew, and see the project by them; what differed meanwhile.
 
         What is watched from now on, or no longer, has not changed by that.
         """
-        await self._read()
-        before = self._now
-        seen = self._now = await self._look_until_there()
+        await self._sight.read_rules()
+        before = self._sight.now
+        seen = self._sight.now = await self._sight.look_until_there()
         await self._arm()
         # What was listened to so far is gone, with what it had not told yet.
         await self._look_and_arm()
         both = before.files.keys() & seen.files.keys()
-        return differing(before, seen) & both | differing(seen, self._now)
-
-    async def _read(self) -> None:
-        """Take over what the project's files say of watching, if they can be read."""
-
-        def read() -> Facts:
-            found = self._read_facts()
-            return self._facts if found is None else found
-
-        self._facts = await aside(read)
+        return differing(before, seen) & both | differing(seen, self._sight.now)
 
     async def _arm(self) -> None:
         try:
-            await self._waker.arm(self._now.folders.keys())
+            await self._waker.arm(self._sight.now.folders.keys())
         except FileNotFoundError:
             return
         except WakerError as error:
             self._poll_instead(str(error))
-        self._armed = self._now.folders
-
-    async def _look_until_there(self) -> Snapshot:
-        while (found := await self._look(read=True)) is None:
-            await self._clock.sleep(GONE_S)
-        return found
-
-    async def _look(self, *, read: bool) -> Snapshot | None:
-        now_ns = int(self._clock.utcnow().timestamp() * 1e9)
-        rules, before = self._facts.rules, self._now
-        return await aside(lambda: take(self._root, rules, before, now_ns=now_ns, read=read))
-
-    def _relevant(self, path: str) -> bool:
-        """Whether an event is worth a look; called in a thread, on values that are replaced."""
-        now, rules = self._now, self._facts.rules
-        if path in now.linked or path in now.folders or path == str(self._proof):
-            return True
-        root = f"{self._root}/"
-        if not path.startswith(root):
-            return False
-        inside = path.removeprefix(root)
-        if os.path.isdir(path):  # noqa: PTH112
-            return rules.enters(inside)
-        whole = os.path.dirname(path) in now.whole  # noqa: PTH120
-        return inside == IGNORE_FILE or rules.watches(inside, whole=whole)
-
-    @property
-    def _proof(self) -> Path:
-        return self._root / f".qtrigger-listens-{os.getpid()}"
+        self._armed = self._sight.now.folders
 
     async def _prove(self) -> None:
         """Make a file of our own to see whether its event arrives; it is gone at once.
@@ -321,43 +236,36 @@ class FolderChanges:
         if isinstance(self._waker, Polls):
             return
         try:
-            await aside(self._proof.touch)
+            await aside(self._sight.proof.touch)
         except OSError:
             return
         try:
             heard = await self._hears()
         finally:
             with contextlib.suppress(OSError):
-                self._proof.unlink()
+                self._sight.proof.unlink()
         if heard:
             self._unheard_s = ANYWAY_S
         else:
             self._poll_instead(NO_EVENTS)
 
     async def _hears(self) -> bool:
-        before = self._now
+        before = self._sight.now
         paths = await self._next(PROOF_S)
-        if paths - {str(self._proof)}:
+        if paths - {str(self._sight.proof)}:
             # A change of the user's, at this very moment.
             await self._look_and_arm()
             await self._tell_since(before)
         return bool(paths)
 
     def _polls(self) -> Polls:
-        return Polls(self._differing_from_last_poll, self._clock)
-
-    async def _differing_from_last_poll(self) -> frozenset[str]:
-        found = await self._look(read=True)
-        if found is None:
-            return frozenset()
-        before, self._polled = self._polled, found
-        return differing(before, found)
+        return Polls(self._sight.differing_from_last_poll, self._clock)
 
     def _poll_instead(self, why: str) -> None:
         if isinstance(self._waker, Polls):
             return
         deaf, self._waker = self._waker, self._polls()
-        self._polled = self._now
+        self._sight.polled = self._sight.now
         begin(deaf.close(), name="end of listening to files")
         self._say(logging.WARNING, f"{why}: changed files are looked for every 1 s instead")
 

@@ -11,7 +11,7 @@ import pytest
 
 from qtrigger.clock import SystemClock
 from qtrigger.watching.changes import NoChanges
-from qtrigger.watching.folder import open_changes
+from qtrigger.watching.opening import open_changes
 from qtrigger.watching.wakers import FileEvents
 from tests.unit.watching.support import (
     Deaf,
