@@ -78,7 +78,7 @@ class Attached:
         if self._link is not None:
             self._link.send(header, blob)
 
-    def invoke(self, request: Mapping[str, Any], bodies: bytes) -> None:
+    def invoke(self, request: str, bodies: bytes) -> None:
         """Send a request for a run; without effect when nobody is there."""
         if self._link is not None:
             self._link.invoke(request, bodies)

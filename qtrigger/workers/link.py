@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from qtrigger.workers import answers
-from qtrigger.workers.python.wire import Header, Parser, WireError, encode
+from qtrigger.workers.python.wire import Header, Parser, WireError, encode, frame
 
 # So many requests go at once, so that a worker begins with a batch while the rest is made ready.
 MOST_TOGETHER = 8
@@ -31,7 +31,7 @@ class Link(asyncio.Protocol):
         self._on_closed = on_closed
         self._parser = Parser()
         self._unsent: list[bytes] = []
-        self._requests: list[Mapping[str, Any]] = []
+        self._requests: list[str] = []
         self._bodies: list[bytes] = []
         self._flush_due = False
         self._loop = asyncio.get_running_loop()
@@ -64,7 +64,7 @@ class Link(asyncio.Protocol):
         self._unsent.append(encode(header, blob))
         self._flush_soon()
 
-    def invoke(self, request: Mapping[str, Any], bodies: bytes) -> None:
+    def invoke(self, request: str, bodies: bytes) -> None:
         """Send a request for a run, in one frame with others; see `answers.invoke_request`."""
         self._requests.append(request)
         self._bodies.append(bodies)
@@ -88,11 +88,11 @@ class Link(asyncio.Protocol):
         requests, self._requests = self._requests, []
         bodies, self._bodies = self._bodies, []
         try:
-            frames = [encode(answers.invoke_header(requests), b"".join(bodies))]
+            frames = [frame(answers.invoke_header(requests), b"".join(bodies))]
         except WireError:  # together they are too large for a frame, which hardly one is alone
             alone = zip(requests, bodies, strict=True)
             try:
-                frames = [encode(answers.invoke_header([each]), body) for each, body in alone]
+                frames = [frame(answers.invoke_header([each]), body) for each, body in alone]
             except WireError as error:  # its run would wait for an answer for ever
                 self._broke = f"qtrigger could not ask it for a run: {error}"
                 self.close()

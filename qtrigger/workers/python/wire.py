@@ -17,7 +17,7 @@ MAX_HEADER = 16 * 1024 * 1024
 MAX_BLOB = 256 * 1024 * 1024
 
 _PREFIX = struct.Struct("!II")
-_to_json = json.JSONEncoder(separators=(",", ":")).encode
+to_json = json.JSONEncoder(separators=(",", ":")).encode
 _from_json = json.JSONDecoder().raw_decode
 
 Header = dict[str, Any]
@@ -30,7 +30,12 @@ class WireError(Exception):
 
 def encode(header: Mapping[str, Any], blob: bytes = b"") -> bytes:
     """The bytes of one frame. Raises WireError when it is too large."""
-    text = _to_json(header).encode("ascii")
+    return frame(to_json(header), blob)
+
+
+def frame(header: str, blob: bytes = b"") -> bytes:
+    """The same for a header that is JSON already, in ASCII."""
+    text = header.encode("ascii")
     if len(text) > MAX_HEADER or len(blob) > MAX_BLOB:
         raise WireError(
             f"a frame of {len(text)} + {len(blob)} bytes is over the limits of "

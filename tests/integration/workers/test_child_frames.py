@@ -104,7 +104,7 @@ class Child:
 def invoke(number: int, function: str, body: str = "") -> tuple[dict[str, Any], bytes]:
     """A frame that asks for one run."""
     request, blob = answers.invoke_request(number, invocation(function, body))
-    return answers.invoke_header([request]), blob
+    return json.loads(answers.invoke_header([request])), blob
 
 
 @pytest.fixture
@@ -171,7 +171,7 @@ async def test_one_frame_may_ask_for_many_runs_each_with_its_own_body(child: Chi
         answers.invoke_request(number, invocation(function, body))
         for number, function, body in ((1, "echo", "one"), (2, "nobody", "?"), (3, "echo", "three"))
     ]
-    header = answers.invoke_header([request for request, _body in asked])
+    header = json.loads(answers.invoke_header([request for request, _body in asked]))
 
     child.send((header, b"".join(body for _request, body in asked)))
     async with asyncio.timeout(30):
@@ -221,8 +221,9 @@ async def test_a_plain_run_says_that_it_cannot_be_cancelled(child: Child) -> Non
 async def test_a_run_sees_the_retry_policys_count_and_what_the_try_before_ended_with(
     child: Child, retry: dict[str, Any] | None, seen: list[Any]
 ) -> None:
-    request, body = answers.invoke_request(1, invocation("retried"))
-    child.send((answers.invoke_header([{**request, "retry": retry}]), body))
+    header, body = invoke(1, "retried")
+    header["runs"][0]["retry"] = retry
+    child.send((header, body))
 
     _, text = await child.received("result")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -38,11 +39,11 @@ def connected() -> tuple[Link, Pipe]:
 async def test_the_requests_of_one_turn_go_as_one_frame() -> None:
     link, pipe = connected()
 
-    link.invoke({"id": 1}, b"one")
-    link.invoke({"id": 2}, b"two")
+    link.invoke('{"id":1}', b"one")
+    link.invoke('{"id":2}', b"two")
     assert pipe.pieces == []
     await settle()
-    link.invoke({"id": 3}, b"three")
+    link.invoke('{"id":3}', b"three")
     await settle()
 
     assert pipe.frames() == [
@@ -55,7 +56,7 @@ async def test_a_worker_begins_with_a_batch_before_the_last_of_it_is_made_ready(
     link, pipe = connected()
 
     for number in range(MOST_TOGETHER):
-        link.invoke({"id": number}, b"")
+        link.invoke(f'{{"id":{number}}}', b"")
     assert len(pipe.pieces) == 1
     await settle()
 
@@ -67,9 +68,9 @@ async def test_a_worker_begins_with_a_batch_before_the_last_of_it_is_made_ready(
 async def test_a_question_about_a_run_comes_behind_the_request_for_it_in_the_same_piece() -> None:
     link, pipe = connected()
 
-    link.invoke({"id": 1}, b"")
+    link.invoke('{"id":1}', b"")
     link.send({"t": "cancel", "id": 1})
-    link.invoke({"id": 2}, b"")
+    link.invoke('{"id":2}', b"")
     await settle()
 
     assert [header["t"] for header, _blob in pipe.frames()] == ["invoke", "cancel", "invoke"]
@@ -80,8 +81,8 @@ async def test_requests_that_are_too_large_together_go_alone() -> None:
     link, pipe = connected()
     text = "x" * (MAX_HEADER * 2 // 3)
 
-    link.invoke({"id": 1, "retry": text}, b"one")
-    link.invoke({"id": 2, "retry": text}, b"two")
+    link.invoke(json.dumps({"id": 1, "retry": text}), b"one")
+    link.invoke(json.dumps({"id": 2, "retry": text}), b"two")
     await settle()
 
     assert [([run["id"] for run in header["runs"]], blob) for header, blob in pipe.frames()] == [
@@ -96,7 +97,7 @@ async def test_a_request_too_large_for_any_frame_ends_the_connection() -> None:
     pipe.aborted = lambda: link.connection_lost(None)
     link.connection_made(pipe)
 
-    link.invoke({"id": 1, "retry": "x" * MAX_HEADER}, b"")
+    link.invoke(json.dumps({"id": 1, "retry": "x" * MAX_HEADER}), b"")
     await settle()
 
     (why,) = closed
