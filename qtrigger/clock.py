@@ -60,9 +60,8 @@ async def wait_for_event(clock: Clock, event: asyncio.Event, timeout_s: float) -
 class SystemClock:
     """The machine's own time."""
 
-    def monotonic(self) -> float:
-        """See `Clock`."""
-        return time.monotonic()
+    # Itself and not a call of it: a message has its time looked at ten times.
+    monotonic = staticmethod(time.monotonic)
 
     def utcnow(self) -> datetime:
         """See `Clock`."""

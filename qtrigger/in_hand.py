@@ -163,7 +163,7 @@ class InHand:
     ) -> None:
         task = asyncio.create_task(end, name=f"{self._function} {lease.message.id}")
         self._tasks.add(task)
-        task.add_done_callback(lambda done: self._tidy(done, lease, slot))
+        task.add_done_callback(partial(self._tidy, lease, slot))
 
     def _bounded(self, message_id: str) -> Callable[[], None]:
         """Tell the bounds that a message begins; what is returned tells them that it ended."""
@@ -180,10 +180,11 @@ class InHand:
         self._moved.set()
         self._freed()
 
-    def _tidy(self, task: asyncio.Task[None], lease: Lease, slot: _Slot | None) -> None:
+    def _tidy(self, lease: Lease, slot: _Slot | None, task: asyncio.Task[None]) -> None:
         """Tidy up after a message, also when its task was cancelled or hit a defect of ours."""
         tell_defect(task)
-        lease.let_go()
+        if not lease.over:
+            lease.let_go()
         if slot is not None:
             slot.free()
         if task.cancelled() and not lease.settled:

@@ -114,6 +114,11 @@ class Lease:
         return self.expires_at - self._clock.monotonic()
 
     @property
+    def _has_time(self) -> bool:
+        """Whether a request's own limit comes before the one that the lease sets to it."""
+        return self._pacing.limit(self._left_s) >= REQUEST_TIMEOUT_S
+
+    @property
     def _life_s(self) -> float:
         """How long the message may surely be hidden from now on."""
         return max(float(int(self._ends_at - self._clock.monotonic())), 0.0)
@@ -121,8 +126,8 @@ class Lease:
     def keep(self, watcher: LeaseWatcher) -> None:
         """Begin to renew, and tell `watcher` how it goes."""
         self._watcher = watcher
-        age_s = self._lease_s - self._left_s
-        self._schedule(self._pacing.next(renewed=True) - age_s, watcher)
+        received_at = self.expires_at - self._lease_s
+        self._schedule(received_at + self._pacing.next(renewed=True), watcher)
 
     def checkpoint(self, body: bytes) -> None:
         """Leave another body for the next try; see `NextTry`."""
@@ -145,8 +150,12 @@ class Lease:
 
     async def delete(self) -> None:
         """Remove the message for good. Raises the `QueueError` family; may be called again."""
-        await self._stop_renewing()
-        await self._in_time(self._queue.delete(self.message.id, self._receipt), "delete")
+        self.let_go()
+        if self._renewal is not None:
+            await self._stop_renewing()
+        delete = self._queue.delete(self.message.id, self._receipt)
+        # Said here as well, for the many that have never been renewed and have all their time.
+        await (delete if self._has_time else self._in_time(delete, "delete"))
         self.settled = True
 
     async def release(self, after_s: float, text: str | None = None) -> None:
@@ -168,10 +177,12 @@ class Lease:
         self._over = True
         self._renewals.remove(self)
 
-    def _schedule(self, delay_s: float, watcher: LeaseWatcher) -> None:
+    def _schedule_in(self, delay_s: float, watcher: LeaseWatcher) -> None:
+        self._schedule(self._clock.monotonic() + max(delay_s, 0.0), watcher)
+
+    def _schedule(self, due_at: float, watcher: LeaseWatcher) -> None:
         if self._over or self.expires_at + 1.0 > self._ends_at:
             return  # settled, or hidden to the end of its life
-        due_at = self._clock.monotonic() + max(delay_s, 0.0)
         self._renewals.add(self, due_at, partial(self._begin_renewal, watcher))
 
     def _renew_now(self, watcher: LeaseWatcher) -> None:
@@ -203,7 +214,7 @@ class Lease:
             if text is not None:
                 pause_s = min(pause_s, CHECKPOINT_AGAIN_S)
                 self._after_refusal(text, error, watcher)
-            self._schedule(pause_s, watcher)
+            self._schedule_in(pause_s, watcher)
             watcher.not_renewed(self.message, error)
             return
         self._receipt = receipt.pop_receipt
@@ -211,7 +222,7 @@ class Lease:
         if text is not None and self._unwritten is text:
             self._unwritten = None
         if self._unwritten is None or self._over:
-            self._schedule(self._pacing.next(renewed=True), watcher)
+            self._schedule_in(self._pacing.next(renewed=True), watcher)
         else:
             self._renew_now(watcher)
         watcher.renewed(self.message, hidden_s)
@@ -224,9 +235,9 @@ class Lease:
 
     async def _in_time(self, request: Awaitable[T], words: str) -> T:
         """Await a request; one that hangs must leave time for another before the lease ends."""
+        if self._has_time:
+            return await request
         limit_s = self._pacing.limit(self._left_s)
-        if limit_s >= REQUEST_TIMEOUT_S:
-            return await request  # the queue's own limit comes first
         try:
             async with self._clock.timeout(limit_s):
                 return await request

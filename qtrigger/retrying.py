@@ -8,12 +8,12 @@ FunctionExecutor, with its waits; a receipt is one try, however many runs it too
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import count, repeat
 from random import Random
-from typing import Protocol
+from typing import Any, Protocol
 
 from qtrigger.backoff import PollBackoff
 from qtrigger.clock import Clock
@@ -111,22 +111,31 @@ class Retrying:
         """Begin no more retries; a message that waits for one is to be handed back."""
         self._stopped.set()
 
-    async def run(
+    def run(
         self,
         invocation: Invocation,
         *,
         lost: asyncio.Event,
         watching: Callable[[], AbstractContextManager[None]],
         tell: Callable[[Pending], None],
-    ) -> Ended:
+    ) -> Coroutine[Any, Any, Ended]:
         """Run until a run does not fail, the retries are used up, or something ends them.
 
         `lost` is set once the message is no longer ours; `watching` is around each run. All runs
         have the invocation's id; the one after the end of a worker asks to run alone.
         """
-        policy = self._policy
-        if policy is None:
-            return await self._run_once(invocation, lost, watching)
+        if self._policy is None:
+            return self._run_once(invocation, lost, watching)
+        return self._run_by(self._policy, invocation, lost, watching, tell)
+
+    async def _run_by(
+        self,
+        policy: RetryPolicy,
+        invocation: Invocation,
+        lost: asyncio.Event,
+        watching: Callable[[], AbstractContextManager[None]],
+        tell: Callable[[Pending], None],
+    ) -> Ended:
         last: ErrorDetail | None = None
         waits = _waits(policy, self._random)
         for retry in count():

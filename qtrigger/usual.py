@@ -44,9 +44,8 @@ class UsualTime:
         """Around a run: told of once, if it still runs when it is known where it stands."""
         usual_s = self._longest_s
         due_at = self._clock.monotonic() + usual_s + self._over_s
-        return _Watch(
-            self._overdue, due_at, partial(self._tell_where, tell, invocation_id, usual_s)
-        )
+        telling = partial(self._tell_where, tell, invocation_id, usual_s)
+        return _Watch(self._overdue, due_at, telling)
 
     async def _tell_where(self, tell: Tell, invocation_id: str, usual_s: float) -> None:
         stack = await self._where(invocation_id)

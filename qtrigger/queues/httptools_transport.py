@@ -101,11 +101,12 @@ class HttptoolsTransport:
 
     def _kept(self) -> Connection | None:
         """The connection that was used last, if the other side can be trusted to keep it still."""
-        while self._idle and not self._idle[0].usable(self._keep_alive_s):
+        idle = self._idle
+        while len(idle) > 1 and not idle[0].usable(self._keep_alive_s):
             # What a burst has left; the last one used stands at the other end.
-            self._idle.pop(0).end(Silence.BROKEN_OFF)
-        while self._idle:
-            connection = self._idle.pop()
+            idle.pop(0).end(Silence.BROKEN_OFF)
+        while idle:
+            connection = idle.pop()
             if connection.usable(self._keep_alive_s):
                 return connection
             connection.end(Silence.BROKEN_OFF)

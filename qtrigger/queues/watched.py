@@ -6,8 +6,8 @@ requests and refusals mean is for the watchers.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
-from typing import Protocol, TypeVar, cast
+from collections.abc import Awaitable, Coroutine, Sequence
+from typing import Any, Protocol, TypeVar, cast
 
 from qtrigger.errors import QueueError
 from qtrigger.queues.client import (
@@ -89,9 +89,9 @@ class WatchedQueue:
         request = self._queue.update(message_id, pop_receipt, visibility_timeout_s, text)
         return await self._told("update", request)
 
-    async def delete(self, message_id: str, pop_receipt: str) -> None:
-        """See `QueueClient`."""
-        await self._told("delete", self._queue.delete(message_id, pop_receipt))
+    def delete(self, message_id: str, pop_receipt: str) -> Coroutine[Any, Any, None]:
+        """See `QueueClient`; no coroutine of its own, because every message has one of these."""
+        return self._told("delete", self._queue.delete(message_id, pop_receipt))
 
     async def send(
         self, text: str, *, delay_s: float | None = None, ttl_s: float | None = None

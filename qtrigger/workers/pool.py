@@ -177,7 +177,9 @@ class WorkerPool:
             ending.add_done_callback(self._leaving.discard)
 
     async def _invoke(self, invocation: Invocation, seats: Sequence[Seat]) -> Ran:
-        worker = await self._worker_for(invocation.function, seats)
+        worker = None if self._stopping else _least_busy(invocation.function, seats)
+        if worker is None:
+            worker = await self._worker_for(invocation.function, seats)
         if worker is not None:
             return await worker.invoke(invocation)
         by = "stop" if self._stopping else "load"

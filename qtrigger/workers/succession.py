@@ -7,8 +7,9 @@ nothing left to do. It starts no workers, and knows neither files nor queues.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from collections.abc import Set as AbstractSet
+from typing import Any
 
 from qtrigger.background import begin
 from qtrigger.clock import Clock
@@ -53,9 +54,9 @@ class Runner:
         self._stays: Generation | None = None
         self._moved_on = asyncio.Event()
 
-    async def invoke(self, invocation: Invocation) -> Ran:
-        """See `Worker`."""
-        return await (self._stays or self._succession.newest).invoke(invocation)
+    def invoke(self, invocation: Invocation) -> Coroutine[Any, Any, Ran]:
+        """See `Worker`; which generation it is, is settled now."""
+        return (self._stays or self._succession.newest).invoke(invocation)
 
     def stay(self) -> bool:
         """Stay with the generation that is the newest now, also when that one is succeeded.
