@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from qtrigger.queues.account import EMULATOR_ACCOUNT, EMULATOR_KEY
+from tests.e2e.reader import emulators_account, free_port
 from tests.e2e.support import QTRIGGER, REPOSITORY, qtrigger, running
 
 
@@ -33,11 +32,7 @@ class Newcomer:
 
 @pytest.fixture
 def newcomer(tmp_path: Path) -> Newcomer:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    address = f"http://127.0.0.1:{port}/{EMULATOR_ACCOUNT}"
-    account = f"AccountName={EMULATOR_ACCOUNT};AccountKey={EMULATOR_KEY};QueueEndpoint={address}"
+    account = emulators_account(free_port())
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     # What init writes means port 10001, which another test or a person may hold.
     environ = {**kept, "PYTHONPATH": str(REPOSITORY), "AzureWebJobsStorage": account}
