@@ -33,12 +33,13 @@ PROGRAMS = frozenset(
             "rm",
             "source",
         ),
-        *("touch", "true"),
+        *("sleep", "touch", "true"),
         *("python", "python3", "pip", "pipx", "uv", "git", "jq"),
         *("az", "docker", "kubectl", "minikube", "podman", "promtool"),
         *("journalctl", "systemctl", "systemd-analyze", "useradd"),
     }
 )
+_BEFORE_A_PROGRAM = frozenset({"sudo", "exec", "until", "do", "done"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _TARGETS = frozenset(re.findall(r"^([a-z]+):", (REPOSITORY / "Makefile").read_text(), re.MULTILINE))
 _UNSAID = re.compile(r": Missing (?:argument|option)|: Usage: ")
@@ -87,6 +88,12 @@ def lines(text: str) -> list[str]:
     return prompted or [line for line in joined if line.strip()]
 
 
+def programs(line: str) -> list[str]:
+    """The programs that a line calls, without their folders."""
+    called = (_called(words) for words in _commands(line))
+    return [words[0].rpartition("/")[2] for words in called if words]
+
+
 def _commands(line: str) -> Iterator[list[str]]:
     lexer = shlex.shlex(line, posix=True, punctuation_chars="&|;")
     lexer.whitespace_split = True
@@ -100,9 +107,15 @@ def _commands(line: str) -> Iterator[list[str]]:
             words.append(word)
 
 
-def _problem(words: list[str]) -> str:
-    while words and (_ASSIGNMENT.match(words[0]) or words[0] in ("sudo", "exec")):
+def _called(words: list[str]) -> list[str]:
+    """A command without what stands before its program."""
+    while words and (_ASSIGNMENT.match(words[0]) or words[0] in _BEFORE_A_PROGRAM):
         words = words[1:]
+    return words
+
+
+def _problem(words: list[str]) -> str:
+    words = _called(words)
     if not words:
         return ""
     program, arguments = words[0].rpartition("/")[2], words[1:]

@@ -41,9 +41,9 @@ class Reader:
 
     def run(self, command: str) -> subprocess.CompletedProcess[str]:
         """Type a command and wait for its end; `cd` and `export` hold for the next one."""
-        remember = f'code=$?; env -0 > {shlex.quote(str(self._memory))}; exit "$code"'
+        remember = f"trap 'env -0 > {shlex.quote(str(self._memory))}' EXIT"
         ended = subprocess.run(
-            ["bash", "-c", f"{command}\n{remember}"],
+            ["bash", "-c", f"{remember}\n{command}"],
             cwd=self.root,
             env=self.environ,
             stdin=subprocess.DEVNULL,

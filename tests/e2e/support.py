@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -106,14 +107,16 @@ class Startable(Protocol):
     environ: dict[str, str]
 
 
-class RunningHost:
-    """`qtrigger start` in a subprocess, its output collected line by line."""
+class Background:
+    """A command that goes on by itself, its output collected line by line."""
 
-    def __init__(self, folder: Startable, *arguments: str, program: Sequence[str] = START) -> None:
-        command = [*program, str(folder.root), "--log-format", "plain", *arguments]
+    def __init__(
+        self, command: Sequence[str], environ: Mapping[str, str], cwd: Path | None = None
+    ) -> None:
         self._process = subprocess.Popen(
             command,
-            env=folder.environ,
+            cwd=cwd,
+            env=environ,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -139,6 +142,12 @@ class RunningHost:
             )
         assert found, f"no {words!r} in:\n{self.output}"
 
+    def wait_for_match(self, pattern: re.Pattern[str], limit_s: float = LIMIT_S) -> None:
+        """Wait until something in a line fits."""
+        with self._more:
+            found = self._more.wait_for(lambda: any(map(pattern.search, self.lines)), limit_s)
+        assert found, f"no {pattern.pattern!r} in:\n{self.output}"
+
     def signal(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
 
@@ -163,6 +172,14 @@ class RunningHost:
             with self._more:
                 self.lines.append(line.rstrip("\n"))
                 self._more.notify_all()
+
+
+class RunningHost(Background):
+    """`qtrigger start` in a subprocess."""
+
+    def __init__(self, folder: Startable, *arguments: str, program: Sequence[str] = START) -> None:
+        command = [*program, str(folder.root), "--log-format", "plain", *arguments]
+        super().__init__(command, folder.environ)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""`qtrigger start` on a terminal of its own, as a person sees it."""
+"""A command, `qtrigger start` by default, on a terminal of its own, as a person sees it."""
 
 from __future__ import annotations
 
@@ -13,23 +13,29 @@ import struct
 import subprocess
 import termios
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from tests.e2e.support import LIMIT_S, QTRIGGER, Startable
+from tests.e2e.support import LIMIT_S, START, Startable
 
 CODES = re.compile(r"\x1b\[[0-9;]*m")
 INTERRUPT = b"\x03"
 
 
 class Terminal:
-    """`qtrigger start` in a project's folder on a terminal, 80 columns wide or as told."""
+    """A command in a project's folder on a terminal, 80 columns wide or as told."""
 
-    def __init__(self, folder: Startable, environ: Mapping[str, str], columns: int = 80) -> None:
+    def __init__(
+        self,
+        folder: Startable,
+        environ: Mapping[str, str],
+        columns: int = 80,
+        command: Sequence[str] = START,
+    ) -> None:
         self._ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         self.process = subprocess.Popen(
-            [*QTRIGGER, "start"],
+            command,
             cwd=folder.root,
             env={**folder.environ, "PWD": str(folder.root), "TERM": "xterm", **environ},
             stdin=theirs,
@@ -80,10 +86,13 @@ class Terminal:
 
 @contextmanager
 def on_terminal(
-    folder: Startable, environ: Mapping[str, str], columns: int = 80
+    folder: Startable,
+    environ: Mapping[str, str],
+    columns: int = 80,
+    command: Sequence[str] = START,
 ) -> Iterator[Terminal]:
-    """Start a host on a terminal and make sure that it ends with the test."""
-    terminal = Terminal(folder, environ, columns)
+    """Start a host or the like on a terminal and make sure that it ends with the test."""
+    terminal = Terminal(folder, environ, columns, command)
     try:
         yield terminal
     finally:

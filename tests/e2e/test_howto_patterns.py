@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 import subprocess
 import sys
 import time
 
-from tests.docs.blocks import DOCS, REPOSITORY, blocks
-from tests.docs.transcripts import fits, transcript
 from tests.e2e.conftest import Service
 from tests.e2e.howto import write_project
-from tests.e2e.support import LIMIT_S, ProjectFolder, qtrigger, running
+from tests.e2e.support import LIMIT_S, ProjectFolder, running
 
 
 async def test_what_is_delivered_twice_is_done_once_as_the_page_says(
@@ -90,12 +87,3 @@ def test_another_program_sends_what_a_function_takes_as_the_page_says(
         assert host.wait() == 0
 
     assert "to ann@example.org: it is on its way" in host.output
-
-
-def test_a_function_is_tried_by_hand_as_the_page_says() -> None:
-    (block,) = (each for each in blocks(DOCS / "how-to" / "invoke.md") if each.language)
-    ((command, shown),) = transcript(block.text)
-
-    ended = qtrigger(*shlex.split(command)[1:], "--project", str(REPOSITORY))
-
-    assert fits(shown).fullmatch(ended.stdout.rstrip("\n")), ended.stdout + ended.stderr
