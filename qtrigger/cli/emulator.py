@@ -109,6 +109,7 @@ def status(project: str | None, port: int | None, form: str) -> int:
         Listening.NOTHING: "not running",
         Listening.QUEUE_SERVICE: "running",
         Listening.SOMETHING_ELSE: "something else",
+        Listening.SILENT: "no answer",
     }[seen.found.listening]
     data = str(seen.data) if seen.data.is_dir() else ""
     if form == "json":

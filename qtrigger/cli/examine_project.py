@@ -94,14 +94,14 @@ def emulator_ports(used: Sequence[Account]) -> dict[int, bool]:
 
 
 async def look_at_ports(ports: Iterable[int], clock: Clock, *, limit_s: float) -> dict[int, Found]:
-    """What listens on each; what takes a connection and says nothing is something else."""
+    """What listens on each within `limit_s`."""
 
     async def look(port: int) -> Found:
         try:
             async with clock.timeout(limit_s):
                 return await probe(port, clock)
         except TimeoutError:
-            return Found(listening=Listening.SOMETHING_ELSE)
+            return Found(listening=Listening.SILENT)
 
     wanted = list(ports)
     return dict(zip(wanted, await asyncio.gather(*map(look, wanted)), strict=True))
@@ -116,6 +116,14 @@ def of_port(port: int, found: Found, holder: int, *, needed: bool) -> Examined:
         case Listening.QUEUE_SERVICE:
             whose = f"of qtrigger, process {holder}" if holder else "not started by this project"
             return Examined(what=what, found=f"{found.server or 'a queue service'}, {whose}")
+        case Listening.SILENT:
+            return Examined(
+                what=what,
+                state=State.FAIL if needed else State.WARN,
+                found="held by a program that gives no answer",
+                cure="stop it and start again, or give the connection another port by a "
+                "QueueEndpoint",
+            )
         case Listening.SOMETHING_ELSE:
             return Examined(
                 what=what,
@@ -138,11 +146,7 @@ async def connections(
     """
     queues = await connect.look_at(project, open_service, clock)
     listening = {each.account: _emulators(each.account, on_ports) for each in queues}
-    asked = [
-        each
-        for each in queues
-        if listening[each.account] not in (Listening.NOTHING, Listening.SOMETHING_ELSE)
-    ]
+    asked = [each for each in queues if listening[each.account] in (None, Listening.QUEUE_SERVICE)]
     result = [
         Examined(
             what="connection",

@@ -30,6 +30,8 @@ Progress = Callable[[str], None]
 DATA_FOLDER = ".azurite"
 
 _LOOK_AGAIN_S = 0.1
+# On a machine that is short of CPU time, an emulator at work can be quiet for longer than a look.
+_PATIENCE_S = 30.0
 
 _START = "qtrigger start --emulator"
 
@@ -79,7 +81,7 @@ async def ensure_emulator(
     something else holds the port, when the chosen emulator cannot be had, or when it does not
     come up; the text says what to do.
     """
-    if port and (running := _already_there(port, await probe(port, clock))):
+    if port and (running := await _running(port, progress, clock)):
         return running
     if choice != "builtin":
         machine = machine or Machine.here()
@@ -92,8 +94,17 @@ async def ensure_emulator(
                 raise
             progress(f"{error}")
         else:
-            return await _start(azurite, project_root, port, clock)
+            return await _start(azurite, project_root, port, progress, clock)
     return await _start_builtin(port, progress, clock)
+
+
+async def _running(port: int, progress: Progress, clock: Clock) -> Emulator | None:
+    """What runs at `port` already, looked at once more where it gave no answer."""
+    found = await probe(port, clock)
+    if found.listening is Listening.SILENT:
+        progress(f"port {port} is held and gives no answer yet; waiting up to {_PATIENCE_S:g} s")
+        found = await probe(port, clock, answer_s=_PATIENCE_S)
+    return _already_there(port, found)
 
 
 def _already_there(port: int, found: Found) -> Emulator | None:
@@ -107,6 +118,12 @@ def _already_there(port: int, found: Found) -> Emulator | None:
                 started=False,
                 port=port,
             )
+        case Listening.SILENT:
+            raise EmulatorError(
+                f"port {port} of this machine is held by a program that gives no answer; if it is "
+                f"an emulator, it hangs: stop it and start again, or give the connection another "
+                f"port by a QueueEndpoint, or leave it alone with {_START} none"
+            )
         case Listening.SOMETHING_ELSE:
             what = f"{found.server!r}" if found.server else "a program that is no queue service"
             raise EmulatorError(
@@ -115,7 +132,9 @@ def _already_there(port: int, found: Found) -> Emulator | None:
             )
 
 
-async def _start(azurite: Azurite, project_root: Path, port: int, clock: Clock) -> Emulator:
+async def _start(
+    azurite: Azurite, project_root: Path, port: int, progress: Progress, clock: Clock
+) -> Emulator:
     folder = DataFolder(project_root / DATA_FOLDER)
     try:
         claimed = folder.claim()
@@ -128,7 +147,7 @@ async def _start(azurite: Azurite, project_root: Path, port: int, clock: Clock) 
     except EmulatorError as error:
         folder.release()
         # Another program may have taken the port between our look and the start.
-        if port and (running := _already_there(port, await probe(port, clock))):
+        if port and (running := await _running(port, progress, clock)):
             return running
         raise EmulatorError(
             f"{error}. It is {azurite.main}, its log is {folder.path / 'azurite.log'}; "
@@ -152,8 +171,11 @@ async def _share(folder: DataFolder, port: int, clock: Clock) -> Emulator:
     while True:
         pid, theirs = folder.holder()
         wanted = port or theirs
-        if wanted and (running := _already_there(wanted, await probe(wanted, clock))):
-            return running
+        if wanted:
+            found = await probe(wanted, clock)
+            late = found.listening is Listening.SILENT and clock.monotonic() < deadline
+            if not late and (running := _already_there(wanted, found)):
+                return running
         if (port and theirs not in (0, port)) or clock.monotonic() >= deadline:
             raise EmulatorError(
                 f"{folder.path} is in use by process {pid}, whose Azurite listens on port "

@@ -14,9 +14,9 @@ from qtrigger.clock import Clock
 
 HOST = "127.0.0.1"
 
-# Loopback connects at once or not at all. An Azurite that is busy or only just up answers late,
-# and to take it for a stranger would end the start.
-CONNECT_TIMEOUT_S = 0.25
+# Loopback refuses at once where nothing listens. What takes its time, to connect or to answer, is
+# a program that is busy or only just up, and to take it for nothing would start a second one.
+CONNECT_TIMEOUT_S = 2.0
 ANSWER_TIMEOUT_S = 6.0
 # Where a stranger's head is longer than that, it says enough.
 MOST_BYTES = 16_384
@@ -26,11 +26,12 @@ _SIGNS = (b"\r\nx-ms-", b"\r\nserver: azurite-queue", b"\r\nserver: qtrigger-emu
 
 
 class Listening(Enum):
-    """What a port holds."""
+    """What a port holds; SILENT is a program that gave no answer in time."""
 
     NOTHING = auto()
     QUEUE_SERVICE = auto()
     SOMETHING_ELSE = auto()
+    SILENT = auto()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,16 +42,18 @@ class Found:
     server: str = ""
 
 
-async def probe(port: int, clock: Clock) -> Found:
-    """Look at `port` on loopback: a quarter of a second at most, six more if it is held."""
+async def probe(port: int, clock: Clock, *, answer_s: float = ANSWER_TIMEOUT_S) -> Found:
+    """Look at `port` on loopback: two seconds at most, and `answer_s` more if it is held."""
     try:
         async with clock.timeout(CONNECT_TIMEOUT_S):
             reader, writer = await asyncio.open_connection(HOST, port)
-    except (TimeoutError, OSError):
+    except TimeoutError:
+        return Found(listening=Listening.SILENT)
+    except OSError:
         return Found(listening=Listening.NOTHING)
-    answer = b""
-    with contextlib.suppress(TimeoutError, OSError):
-        async with clock.timeout(ANSWER_TIMEOUT_S):
+    answer, silent = b"", False
+    try:
+        async with clock.timeout(answer_s):
             try:
                 writer.write(f"GET / HTTP/1.0\r\nHost: {HOST}:{port}\r\n\r\n".encode())
                 while b"\r\n\r\n" not in answer and len(answer) < MOST_BYTES:
@@ -61,6 +64,12 @@ async def probe(port: int, clock: Clock) -> Found:
                 writer.close()
                 with contextlib.suppress(OSError):
                     await writer.wait_closed()
+    except TimeoutError:
+        silent = not answer
+    except OSError:
+        pass  # What came before the connection broke says what it is.
+    if silent:
+        return Found(listening=Listening.SILENT)
     lower = answer.lower()
     genuine = any(sign in lower for sign in _SIGNS)
     return Found(

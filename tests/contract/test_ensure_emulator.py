@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
@@ -125,19 +126,62 @@ async def test_a_stranger_on_the_port_is_an_error_that_names_the_cure(
     assert "qtrigger start --emulator none" in text
 
 
-async def test_a_silent_stranger_is_given_up_on_soon(tmp_path: Path, lines: list[str]) -> None:
-    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def test_a_program_that_never_answers_is_waited_for_and_then_told_apart(
+    tmp_path: Path, lines: list[str]
+) -> None:
+    async def silent(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
         await reader.read()
-        writer.close()
 
-    server = await asyncio.start_server(silent, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
+    clock = ManualClock()
+    async with listening(silent) as port:
+        with pytest.raises(EmulatorError, match=f"port {port} .*gives no answer.*QueueEndpoint"):
+            await clock.run(
+                ensure_emulator(tmp_path, port, progress=lines.append, clock=clock), limit_s=60
+            )
 
-    async with CLOCK.timeout(20):
-        with pytest.raises(EmulatorError, match="no queue service"):
-            await ensure_emulator(tmp_path, port, progress=lines.append, clock=CLOCK)
+    assert clock.monotonic() > 30
+    assert lines == [f"port {port} is held and gives no answer yet; waiting up to 30 s"]
+    assert not (tmp_path / ".azurite").exists()
 
-    server.close()
+
+async def test_a_port_too_busy_to_connect_to_is_held_and_not_free() -> None:
+    with socket.socket() as full:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        port = full.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)):
+            clock = ManualClock()
+            found = await clock.run(probe(port, clock), limit_s=10)
+
+    assert found.listening is Listening.SILENT
+
+
+async def test_an_emulator_that_answers_at_the_second_look_is_used(
+    tmp_path: Path, lines: list[str]
+) -> None:
+    asked: asyncio.Queue[None] = asyncio.Queue()
+
+    async def stalled_once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        first = not answered
+        answered.append(None)
+        asked.put_nowait(None)
+        if first:
+            await reader.read()
+        else:
+            writer.write(b"HTTP/1.1 400 Bad Request\r\nServer: Azurite-Queue/3.35.0\r\n\r\n")
+
+    answered: list[None] = []
+    clock = ManualClock()
+    async with listening(stalled_once) as port:
+        bringing = asyncio.create_task(
+            ensure_emulator(tmp_path, port, progress=lines.append, clock=clock)
+        )
+        await asked.get()
+        await clock.advance(7)
+        emulator = await bringing
+
+    assert emulator.started is False
 
 
 async def test_a_busy_emulator_is_given_time_to_answer() -> None:

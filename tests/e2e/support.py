@@ -155,6 +155,8 @@ class Background:
         """Wait for its end and return the exit code."""
         code = self._process.wait(limit_s)
         self._reader.join(5.0)
+        # Shown by pytest where a test fails, which a bare exit code would not explain.
+        sys.stdout.write(f"exit code {code} after:\n{self.output}\n")
         return code
 
     def end(self) -> None:

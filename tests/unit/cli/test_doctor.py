@@ -218,6 +218,7 @@ def test_the_python_of_these_tests_is_in_order(tmp_path: Path) -> None:
         ),
         (Found(listening=Listening.SOMETHING_ELSE, server="nginx"), True, 0, State.FAIL, "nginx"),
         (Found(listening=Listening.SOMETHING_ELSE), False, 0, State.WARN, "no queue service"),
+        (Found(listening=Listening.SILENT), True, 0, State.FAIL, "gives no answer"),
     ],
 )
 def test_a_port_is_free_ours_or_anothers(
