@@ -32,6 +32,22 @@ async def test_a_message_is_postponed_or_rejected_as_the_page_says(
     assert await service.texts(folder.queue("shipments-poison")) == ['{"note": "no id"}']
 
 
+async def test_a_failed_run_is_done_again_within_its_try_as_the_page_says(
+    folder: ProjectFolder, service: Service
+) -> None:
+    write_project("retry-policies", folder)
+    folder.host_json({"maxDequeueCount": 1})
+    await service.put(folder.queue("orders"), ["42"])
+
+    with running(folder, "--exit-when-idle", "1") as host:
+        assert host.wait() == 0
+
+    for number in range(3):
+        assert f"retry {number} of 2: the bank is down" in host.output
+    assert "retry 3" not in host.output
+    assert await service.texts(folder.queue("orders-poison")) == ["42"]
+
+
 async def test_the_last_try_is_known_as_the_page_says(
     folder: ProjectFolder, service: Service
 ) -> None:
